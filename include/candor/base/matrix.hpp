@@ -1,0 +1,54 @@
+#pragma once
+
+/// Dense row-major matrices: a view, and the aligned storage behind it.
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace candor {
+
+/// `rows` x `cols` values, row-major; row i starts at `data + i * stride`, stride >= cols.
+template <class T>
+struct MatrixView {
+    T* data = nullptr;
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    std::int64_t stride = 0;
+
+    std::span<T> row(std::int64_t i) const { return {data + i * stride, static_cast<std::size_t>(cols)}; }
+    MatrixView block(std::int64_t first, std::int64_t count) const {
+        return {data + first * stride, count, cols, stride};
+    }
+    operator MatrixView<const T>() const { return {data, rows, cols, stride}; }
+};
+
+/// Owning matrix; each row starts on a 64-byte boundary. Values are uninitialised.
+template <class T>
+class Matrix {
+  public:
+    Matrix() = default;
+    Matrix(std::int64_t rows, std::int64_t cols)
+        : rows_(rows), cols_(cols), stride_((cols + lane - 1) / lane * lane) {
+        storage_.reset(static_cast<T*>(::operator new[](static_cast<std::size_t>(rows * stride_ + lane) * sizeof(T),
+                                                        std::align_val_t{64})));
+    }
+
+    std::int64_t rows() const { return rows_; }
+    std::int64_t cols() const { return cols_; }
+    MatrixView<T> view() { return {storage_.get(), rows_, cols_, stride_}; }
+    MatrixView<const T> view() const { return {storage_.get(), rows_, cols_, stride_}; }
+    std::span<T> row(std::int64_t i) { return view().row(i); }
+    std::span<const T> row(std::int64_t i) const { return view().row(i); }
+
+  private:
+    static constexpr std::int64_t lane = 64 / sizeof(T);
+    struct Free {
+        void operator()(T* p) const { ::operator delete[](p, std::align_val_t{64}); }
+    };
+    std::int64_t rows_ = 0, cols_ = 0, stride_ = 0;
+    std::unique_ptr<T[], Free> storage_;
+};
+
+}  // namespace candor

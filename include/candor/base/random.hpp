@@ -1,0 +1,29 @@
+#pragma once
+
+/// Counter-based random streams (Philox 4x32-10 of Random123): a number is a function of what is drawn and of
+/// nothing else, so it is the same on every rank, thread and machine.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace candor {
+
+/// A stream of its own for each (seed, purpose, item): e.g. (study seed, "bootstrap/chest", resample).
+class Stream {
+  public:
+    Stream(std::uint64_t seed, std::string_view purpose, std::uint64_t item);
+
+    /// The i-th 64-bit number of the stream; any order, any number of times.
+    std::uint64_t bits(std::uint64_t i) const;
+    /// The i-th number, uniform on 0 .. bound-1 (multiply-shift; the bias is below bound / 2^64).
+    std::uint64_t below(std::uint64_t i, std::uint64_t bound) const;
+    /// The i-th number, uniform on (0, 1) with 53 bits.
+    double uniform(std::uint64_t i) const;
+
+  private:
+    std::array<std::uint32_t, 2> key_;
+    std::uint64_t item_;
+};
+
+}  // namespace candor

@@ -1,0 +1,53 @@
+#pragma once
+
+/// The feature files of one encoder, joined to the tables by image id.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "candor/base/index.hpp"
+#include "candor/campaign/inputs.hpp"
+#include "candor/neighbors/row_set.hpp"
+#include "candor/store/feature_file.hpp"
+#include "candor/study/pool.hpp"
+
+namespace candor::campaign {
+
+/// Where each row of a table is in a feature file.
+struct Join {
+    std::vector<std::int64_t> feature_row;  ///< one a TableRow; -1: the file has no such id
+    std::int64_t extra = 0;                 ///< ids of the file that the table does not know
+    bool by_position = false;               ///< the file carries no ids (METHODS 2)
+};
+
+/// Opens files when they are first asked for and keeps them open.
+class EncoderFeatures {
+  public:
+    /// `encoder` is a position in Study::encoders. The inputs must outlive this.
+    EncoderFeatures(const Inputs& inputs, std::size_t encoder) : inputs_(inputs), encoder_(encoder) {}
+
+    std::size_t encoder() const { return encoder_; }
+    /// @throws DataError as FeatureFile; where a file without ids has not as many rows as the table.
+    const store::FeatureFile& file(std::size_t dataset);
+    const Join& join(std::size_t dataset);
+
+    /// Feature rows of `rows` of a pool, in that order. @throws DataError where files of different dimension meet.
+    /// @pre every row has features.
+    neighbors::RowSet rows(const study::Pool& pool, std::span<const PoolRow> rows);
+
+  private:
+    struct Opened {
+        store::FeatureFile file;
+        Join join;
+    };
+    Opened& open(std::size_t dataset);
+
+    const Inputs& inputs_;
+    std::size_t encoder_;
+    std::map<std::size_t, Opened> opened_;
+};
+
+}  // namespace candor::campaign

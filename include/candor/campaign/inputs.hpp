@@ -1,0 +1,33 @@
+#pragma once
+
+/// The study and its tables on every rank: rank 0 reads the bytes, every rank parses the same bytes.
+
+#include <string>
+#include <vector>
+
+#include "candor/parallel/communicator.hpp"
+#include "candor/study/study.hpp"
+#include "candor/study/table.hpp"
+
+namespace candor::campaign {
+
+/// A file that a result rests on.
+struct InputFile {
+    std::string path;
+    std::int64_t bytes = 0;
+    std::string digest;  ///< XXH3-128, as `xxh128sum` prints it
+};
+
+struct Inputs {
+    study::Study study;
+    std::vector<study::Table> tables;  ///< one a dataset of the study; empty where no task uses it
+    std::vector<InputFile> files;      ///< the study file and the tables
+
+    bool uses(std::size_t dataset) const { return tables[dataset].rows() > 0; }
+};
+
+/// Collective. @throws UsageError, DataError as the parsers of the room `study`; DataError where a file is missing.
+Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,
+                       const std::vector<std::string>& overrides);
+
+}  // namespace candor::campaign

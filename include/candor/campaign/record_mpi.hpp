@@ -1,0 +1,39 @@
+#pragma once
+
+/// The results file, written by all ranks: tables from rank 0, each case by the rank that searched it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "candor/campaign/run.hpp"
+#include "candor/campaign/search_mpi.hpp"
+#include "candor/parallel/communicator.hpp"
+#include "candor/store/table.hpp"
+
+namespace candor::campaign {
+
+/// What /run tells beside the study: how it was carried out.
+struct RunRecord {
+    std::string start;   ///< UTC, ISO 8601
+    std::string inputs;  ///< a line an input file: digest, bytes, path
+    Program program;
+    int threads = 0;
+    std::int64_t block_rows = 0;
+    SearchCost cost;  ///< this rank's
+};
+
+/// Now, as 2026-01-31T12:00:00Z.
+std::string utc_now();
+
+/// The input files, a line each: XXH3-128 digest, bytes, path; in the order in which they were read.
+std::string describe_inputs(const Prepared& prepared);
+
+/// Writes `output`. Collective.
+/// @param tables of rank 0; other ranks pass none.
+/// @param found  what this rank searched.
+void record_mpi(const parallel::Communicator& world, const std::string& output, const Prepared& prepared,
+                const std::vector<store::ResultTable>& tables, const std::vector<Found>& found,
+                const RunRecord& record);
+
+}  // namespace candor::campaign

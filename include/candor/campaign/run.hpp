@@ -1,0 +1,49 @@
+#pragma once
+
+/// `candor run`: a study from its files to its results file, over all ranks.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "candor/base/log.hpp"
+#include "candor/campaign/audit.hpp"
+#include "candor/campaign/inputs.hpp"
+#include "candor/campaign/work.hpp"
+#include "candor/parallel/communicator.hpp"
+
+namespace candor::campaign {
+
+/// What the results file says of the program that wrote it.
+struct Program {
+    std::string version, commit, compiler;
+    bool dirty = false;
+};
+
+struct RunOptions {
+    std::string study_file;
+    std::string output;
+    std::vector<std::string> overrides;  ///< section.key=value
+    bool overwrite = false;
+    int threads = 0;                ///< a rank; 0: as many as available
+    std::int64_t block_rows = 512;  ///< of a Gram tile
+    Program program;
+};
+
+/// Everything known before the first product: inputs, what the features look like, and the work.
+struct Prepared {
+    Inputs inputs;
+    FeatureAudit audit;
+    std::vector<TaskWork> work;
+};
+
+/// Reads and audits all inputs and draws the pools. Collective. @throws DataError for the first thing that the study's
+/// policies do not allow.
+Prepared prepare_mpi(const parallel::Communicator& world, const std::string& study_file,
+                     const std::vector<std::string>& overrides, const Log& log);
+
+/// Runs a study. Collective. An output that already holds the results of this study and these inputs is left as it is.
+/// @throws UsageError where the output exists and holds anything else, unless `overwrite`.
+void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log);
+
+}  // namespace candor::campaign

@@ -1,0 +1,25 @@
+#pragma once
+
+/// Dense products by the system's BLAS, one thread a call: the threads of candor call it side by side.
+
+#include <string>
+
+#include "candor/base/matrix.hpp"
+
+namespace candor::linalg {
+
+/// c = a b^T in single precision: a is m x d, b is n x d, c is m x n.
+/// @pre shapes agree; c does not overlap a or b.
+void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
+
+/// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double: a
+/// BLAS that guesses the processor wrong is known to return wrong numbers.
+/// @throws MachineError where a product is off by more than its error bound, with the way out.
+void open_blas();
+
+/// Version and build of the BLAS, one line.
+std::string blas_description();
+/// The kernel it chose for this processor, e.g. "Haswell".
+std::string blas_core();
+
+}  // namespace candor::linalg

@@ -1,0 +1,39 @@
+#pragma once
+
+/// Feature files as they are written: rows in any number of steps, then the ids, then the final name.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "candor/base/matrix.hpp"
+#include "candor/store/element.hpp"
+
+namespace candor::store {
+
+class FeatureWriter {
+  public:
+    /// Starts `path`.part with `/features` rows x dimension of `type`.
+    /// @throws UsageError where `path` exists and `overwrite` is false; MachineError where it cannot be created.
+    FeatureWriter(const std::string& path, ElementType type, std::int64_t rows, std::int64_t dimension,
+                  bool overwrite);
+    /// Removes `path`.part unless `finish` was called.
+    ~FeatureWriter();
+    FeatureWriter(const FeatureWriter&) = delete;
+    FeatureWriter& operator=(const FeatureWriter&) = delete;
+
+    /// Writes the next `values.rows` rows, rounded to the type.
+    /// @throws DataError with the row where a finite value overflows the type.
+    void append(MatrixView<const double> values);
+
+    /// Writes `/image_id` and, where not empty, `/finding`; closes, checks and renames the file.
+    /// @pre as many rows were appended, and ids given, as were announced.
+    void finish(std::span<const std::string> ids, std::span<const std::string> findings);
+
+  private:
+    struct File;
+    std::unique_ptr<File> file_;
+};
+
+}  // namespace candor::store

@@ -1,0 +1,89 @@
+#pragma once
+
+/// The pool of a task: which rows take part, in which order, as which patient, in which context (METHODS 2).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "candor/base/index.hpp"
+#include "candor/study/study.hpp"
+#include "candor/study/table.hpp"
+
+namespace candor::study {
+
+/// Rows of a dataset that a rule left out or changed: every one is counted and shown (DESIGN 6, promise 3).
+/// Only counts above 0 are listed. `what` is, for rows that are not in the pool (a row is counted once):
+/// "other split" (blank splits too), "patient in two splits" (on_leak = "drop": his rows in other splits),
+/// "row cap", "blank context", "missing features", "bad features"; and for rows of the final pool, with the
+/// finding as `detail`: "uncertain label excluded" or "... counted positive" or "... counted negative",
+/// "blank label excluded" or "... counted negative".
+struct Exclusion {
+    std::string dataset;
+    std::string what;
+    std::string detail;  ///< may be empty
+    std::int64_t rows = 0;
+};
+
+/// The rows of one task in key order: (XXH64 of the image id, image id bytes, dataset position in the study).
+/// All columns have one entry a PoolRow.
+struct Pool {
+    std::vector<std::int32_t> dataset;  ///< position in Study::datasets
+    std::vector<TableRow> table_row;    ///< in that dataset's table
+    std::vector<std::string> image;     ///< ids; unique within a dataset
+    std::vector<std::uint64_t> key;
+    std::vector<std::int32_t> patient;  ///< position in `patients`
+    std::vector<std::int32_t> context;  ///< position in `contexts`; -1 in a draft where it is blank
+    /// labels[f][row]: 1 positive, 0 negative, -1 takes no part, for the task's f-th finding, policy applied.
+    std::vector<std::vector<std::int8_t>> labels;
+    std::vector<std::vector<Label>> stated;  ///< the same as the tables state them, before any policy
+
+    /// Clusters of the bootstrap (METHODS 4) in byte order of their ids, ties by dataset position (a dataset
+    /// with a reference shares that one's patients). An image without a patient id is a patient of its own,
+    /// under the image's id, and another cluster than a patient who happens to have the same id.
+    std::vector<std::string> patients;
+    std::vector<bool> is_own_patient;  ///< by patient: an image without a patient id
+    /// Values joined by " / ", a blank one (blank_context = "own") as "(blank)"; in byte order.
+    std::vector<std::string> contexts;
+    std::vector<Exclusion> exclusions;
+    std::int64_t own_patients = 0;  ///< images without a patient id
+    bool repeats_patients = false;  ///< some patient has more than one row
+
+    std::int64_t rows() const { return static_cast<std::int64_t>(table_row.size()); }
+};
+
+/// Rows that leave the pool of every encoder because some encoder's features lack or spoil them; one flag per
+/// draft row. Empty vectors mean none.
+struct FeatureFaults {
+    std::vector<bool> missing;
+    std::vector<bool> bad;
+};
+
+/// First stage: the rows of `task` by split and cap alone, in key order, nothing left out yet for contexts or
+/// features. `tables` are all of the study's, by dataset position; those of no dataset of the task, and of
+/// none that shares patients with one, may be empty. Labels, patients and contexts are filled.
+/// @throws DataError where a dataset has none of the task's splits; where a patient is in two splits (the
+/// first
+///         ones named) unless on_leak = "drop" or all his splits are the task's own; where an image is both
+///         in a dataset and in its reference; where two contexts would have one name.
+Pool draft_pool(const Study& study, const Task& task, std::span<const Table> tables);
+
+/// Second stage: `draft` without rows of blank context and without the rows that `faults` names, each counted
+/// in `exclusions`; patients and contexts renumbered to those that remain.
+/// @throws DataError where no row remains.
+Pool final_pool(const Study& study, const Task& task, const Pool& draft, const FeatureFaults& faults);
+
+/// A patient found in more than one split of a dataset (or of the datasets that share patients with it).
+struct Leak {
+    std::string dataset, patient;
+    std::vector<std::string> splits;  ///< in byte order
+    std::int64_t rows = 0;            ///< all that the patient has in those splits
+};
+
+/// All leaking patients of the dataset at `position`, in byte order of their ids; empty where there are no
+/// splits. Rows without a patient or without a split (blank) leak nothing. Datasets share patients by
+/// `reference`.
+std::vector<Leak> find_leaks(const Study& study, std::span<const Table> tables, std::size_t position);
+
+}  // namespace candor::study

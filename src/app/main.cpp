@@ -1,0 +1,79 @@
+/// candor: chance-calibrated neighborhood discordance of frozen image encoders.
+
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "candor/app/check_command.hpp"
+#include "candor/app/import_command.hpp"
+#include "candor/app/options.hpp"
+#include "candor/app/program.hpp"
+#include "candor/app/run_command.hpp"
+#include "candor/app/show_command.hpp"
+#include "candor/base/error.hpp"
+#include "candor/base/text.hpp"
+
+namespace {
+
+struct Command {
+    const char* name;
+    int (*run)(const std::vector<std::string>&);
+    const char* purpose;
+};
+
+constexpr Command commands[] = {
+    {"check", candor::app::check_command, "STUDY.toml              audit every input of a study, before any compute"},
+    {"run", candor::app::run_command, "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
+    {"show", candor::app::show_command, "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
+    {"import", candor::app::import_command, "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
+};
+
+std::string usage() {
+    std::string text =
+        "candor measures how well frozen image encoders separate a finding, before any head is trained.\n\n"
+        "Usage: candor COMMAND [options]\n\n";
+    for (const Command& command : commands) {
+        const std::string name = command.name;
+        text += "  candor " + name + std::string(8 - name.size(), ' ') + command.purpose + "\n";
+    }
+    return text + "\n  candor COMMAND --help    the options of a command\n  candor --version         what this build is\n";
+}
+
+int dispatch(const std::vector<std::string>& words) {
+    if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+        candor::app::write_output(usage());
+        return words.empty() ? static_cast<int>(candor::ExitCode::usage) : 0;
+    }
+    if (words[0] == "--version") {
+        candor::app::write_output(candor::app::version_text());
+        return 0;
+    }
+    std::vector<std::string> names;
+    for (const Command& command : commands) {
+        if (words[0] == command.name) return command.run({words.begin() + 1, words.end()});
+        names.emplace_back(command.name);
+    }
+    const std::string near = candor::nearest_name(words[0], names);
+    throw candor::UsageError("candor " + words[0], "no such command; " + (near.empty() ? "there are " +
+                                                       candor::join_text(names, ", ")
+                                                                                       : "did you mean " + near + "?"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return dispatch({argv + 1, argv + argc});
+    } catch (const candor::Error& error) {
+        std::fprintf(stderr, "candor: error: %s\n", error.what());
+        return static_cast<int>(error.code());
+    } catch (const std::bad_alloc&) {
+        std::fputs("candor: error: out of memory\n", stderr);
+        return static_cast<int>(candor::ExitCode::machine);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "candor: error: internal fault: %s; please report this with the command you ran\n",
+                     error.what());
+        return static_cast<int>(candor::ExitCode::internal);
+    }
+}

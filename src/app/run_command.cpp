@@ -1,0 +1,49 @@
+#include "candor/app/run_command.hpp"
+
+#include "candor/app/mpi_main.hpp"
+#include "candor/app/options.hpp"
+#include "candor/app/program.hpp"
+#include "candor/base/error.hpp"
+#include "candor/base/log.hpp"
+#include "candor/campaign/run.hpp"
+
+namespace candor::app {
+
+namespace po = boost::program_options;
+
+int run_command(const std::vector<std::string>& arguments) {
+    campaign::RunOptions run;
+    CommonOptions common;
+    po::options_description options;
+    options.add_options()                                                                                   //
+        ("output,o", po::value(&run.output)->value_name("OUT.h5"), "the results file to write")             //
+        ("overwrite", po::bool_switch(&run.overwrite), "replace OUT.h5 where it exists")                    //
+        ("block", po::value(&run.block_rows)->value_name("ROWS")->default_value(run.block_rows),
+         "rows of a block of similarities; changes speed and memory, never a result");
+    add_common(options, common);
+    const std::vector<std::string> places = parse_arguments("run", arguments, options, 1);
+    if (common.help) {
+        print_help(
+            "Usage: candor run STUDY.toml -o OUT.h5 [options]\n"
+            "       mpirun -n RANKS candor run STUDY.toml -o OUT.h5\n\n"
+            "Carries out a study. The results are the same bits on any number of ranks and threads.\n",
+            options);
+        return 0;
+    }
+    if (places.empty()) throw UsageError("candor run", "name a study file: candor run STUDY.toml -o OUT.h5");
+    if (run.output.empty()) throw UsageError("candor run", "name the results file: -o OUT.h5");
+    if (run.block_rows < 1) throw UsageError("--block " + std::to_string(run.block_rows), "must be at least 1");
+    if (common.threads < 0) throw UsageError("--threads " + std::to_string(common.threads), "must be at least 1");
+    run.study_file = places[0];
+    run.overrides = common.overrides;
+    run.threads = common.threads;
+    run.program = program();
+    return mpi_main([&](const parallel::Communicator& world) {
+        const Verbosity verbosity = common.quiet     ? Verbosity::quiet
+                                    : common.verbose ? Verbosity::verbose
+                                                     : Verbosity::normal;
+        campaign::run_mpi(world, run, Log(verbosity, world.rank() == 0));
+    });
+}
+
+}  // namespace candor::app

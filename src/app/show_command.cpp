@@ -1,0 +1,204 @@
+#include "candor/app/show_command.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <boost/program_options.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "candor/app/options.hpp"
+#include "candor/base/error.hpp"
+#include "candor/base/text.hpp"
+#include "candor/report/overview.hpp"
+#include "candor/report/selection.hpp"
+#include "candor/report/table_format.hpp"
+#include "candor/store/results_file.hpp"
+#include "candor/study/study.hpp"
+
+namespace candor::app {
+
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* usage = R"(Usage: candor show OUT.h5 [TABLE] [options]
+
+Without TABLE: an overview of the study. With TABLE: that table. Formats text, md and tex are for people: rates as
+percentages, rounded. csv and json are for programs: as stored, every digit.
+
+Examples:
+  candor show results.h5
+  candor show results.h5 findings --where encoder=rad-dino --columns finding,d,d_low,d_high
+  candor show results.h5 cells --format csv > cells.csv
+)";
+
+struct ShowOptions {
+    std::string file, table;
+    report::Format format = report::Format::text;
+    std::vector<report::Condition> where;
+    std::vector<std::string> columns;
+    bool list = false, quiet = false, help = false;
+};
+
+ShowOptions parse_options(const std::vector<std::string>& arguments) {
+    std::string format;
+    std::vector<std::string> where, columns;
+    ShowOptions options;
+    po::options_description known;
+    known.add_options()                                                                         //
+        ("list", po::bool_switch(&options.list), "the tables of the file, with their columns")  //
+        ("format", po::value(&format)->default_value("text"), "text, csv, json, md or tex")     //
+        ("where", po::value(&where)->composing()->value_name("COLUMN=VALUE"),
+         "only rows that hold this value, or with != do not; may be given several times: a row must meet "
+         "all. "
+         "Numbers compare as stored (fractions); nan is what is undefined")  //
+        ("columns", po::value(&columns)->composing()->value_name("A,B,C"),
+         "only these columns, in this order")                                     //
+        ("quiet", po::bool_switch(&options.quiet), "no notes on standard error")  //
+        ("help", po::bool_switch(&options.help), "this text");
+    const std::vector<std::string> places = parse_arguments("show", arguments, known, 2);
+    if (options.help) {
+        print_help(usage, known);
+        return options;
+    }
+    if (places.empty()) throw UsageError("candor show", "name a results file: candor show OUT.h5 [TABLE]");
+    options.file = places[0];
+    if (places.size() == 2) options.table = places[1];
+    options.format = report::parse_format(format);
+    for (const std::string& text : where) options.where.push_back(report::parse_condition(text));
+    for (const std::string& text : columns) {
+        for (std::string& name : split_text(text, ',')) options.columns.push_back(std::move(name));
+    }
+    if (options.table.empty()) {
+        if (!where.empty() || !columns.empty()) {
+            throw UsageError(where.empty() ? "--columns" : "--where",
+                             "name the table: candor show OUT.h5 TABLE");
+        }
+        if (options.format != report::Format::text && !options.list) {
+            throw UsageError("--format", "the overview is text only; name a table, or use --list");
+        }
+    } else if (options.list) {
+        throw UsageError("--list", "lists all tables; leave \"" + options.table + "\" away");
+    }
+    return options;
+}
+
+std::int64_t terminal_width() {
+    winsize size{};
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 160;  // a log or a file: what a wide terminal shows
+}
+
+std::string attribute_text(const store::ResultsReader& results, const std::string& name) {
+    const store::AttributeValue value = results.attribute("/run", name);
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+    return format_real(std::get<double>(value));
+}
+
+std::string describe_run(const store::ResultsReader& results, const study::Study& study) {
+    const std::string ranks = attribute_text(results, "ranks");
+    const bool dirty = attribute_text(results, "dirty") != "0";
+    return (study.name.empty() ? "Study" : "Study " + study.name) + ", seed " + std::to_string(study.seed) +
+           "; candor " + attribute_text(results, "version") + ", commit " +
+           attribute_text(results, "commit").substr(0, 10) + (dirty ? " with changes" : "") + ", on " +
+           ranks + (ranks == "1" ? " rank" : " ranks") + ", " + attribute_text(results, "start");
+}
+
+/// Counts the distinct images and patients of a task's cases.
+report::OverviewTask describe_task(const store::ResultsReader& results, const study::Task& task) {
+    const std::string group = "/cases/" + task.id + "/";
+    const auto datasets = results.texts(group + "dataset");
+    const auto images = results.texts(group + "image_id");
+    const auto patients = results.texts(group + "patient_id");
+    std::set<std::pair<std::string_view, std::string_view>> image_set;
+    std::set<std::tuple<std::string_view, bool, std::string_view>> patient_set;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+        image_set.emplace(datasets[i], images[i]);
+        const bool own = patients[i].empty();
+        patient_set.emplace(datasets[i], own, own ? images[i] : patients[i]);
+    }
+    return {task.id, task.label, static_cast<std::int64_t>(image_set.size()),
+            static_cast<std::int64_t>(patient_set.size())};
+}
+
+std::string overview_of(const store::ResultsReader& results) {
+    const study::Study study = study::parse_study(results.path(), attribute_text(results, "study"));
+    report::Overview overview;
+    overview.file = results.path();
+    overview.run = describe_run(results, study);
+    overview.rule = study::name_of(study.op.candidates);
+    overview.k = study.op.k;
+    overview.confidence = study.bootstrap.confidence;
+    overview.resamples = study.bootstrap.resamples;
+    for (const study::Task& task : study.tasks) overview.tasks.push_back(describe_task(results, task));
+    overview.cells = results.table("cells");
+    overview.findings = results.table("findings");
+    overview.task_rows = results.table("tasks");
+    overview.panels = results.table("panels");
+    overview.rules = results.table("rules");
+    overview.families = results.table("families");
+    overview.skipped = results.table("skipped");
+    overview.exclusions = results.table("exclusions");
+    return report::format_overview(overview, terminal_width());
+}
+
+store::ResultTable list_tables(const store::ResultsReader& results) {
+    store::ResultTable list{"tables", {}};
+    list.texts("table") = results.tables();
+    std::vector<std::int64_t> rows;
+    std::vector<std::string> columns;
+    for (const std::string& name : results.tables()) {
+        const store::ResultTable table = results.table(name);
+        rows.push_back(table.rows());
+        std::vector<std::string> names;
+        for (const store::Column& column : table.columns) names.push_back(column.name);
+        columns.push_back(join_text(names, ","));
+    }
+    list.integers("rows") = std::move(rows);
+    list.texts("columns") = std::move(columns);
+    return list;
+}
+
+store::ResultTable chosen_table(const store::ResultsReader& results, const ShowOptions& options) {
+    if (!results.has_table(options.table)) {
+        const auto known = results.tables();
+        const std::string near = nearest_name(options.table, known);
+        throw UsageError(options.file, "has no table \"" + options.table + "\"" +
+                                           (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
+                                           "; it has " + join_text(known, ", "));
+    }
+    const store::ResultTable whole = results.table(options.table);
+    store::ResultTable table = report::select_rows(whole, options.where);
+    if (table.rows() == 0 && whole.rows() > 0 && !options.quiet) {
+        const std::string why = report::explain_empty(whole, options.where);
+        const std::string note = why.empty() ? "no row meets all conditions together" : why;
+        std::fprintf(stderr, "candor: note: %s\n", note.c_str());
+    }
+    return options.columns.empty() ? table : report::select_columns(table, options.columns);
+}
+
+}  // namespace
+
+int show_command(const std::vector<std::string>& arguments) {
+    const ShowOptions options = parse_options(arguments);
+    if (options.help) return 0;
+    const store::ResultsReader results(options.file);
+    if (options.list) {
+        write_output(report::format_table(list_tables(results), options.format));
+    } else if (options.table.empty()) {
+        write_output(overview_of(results));
+    } else {
+        write_output(report::format_table(chosen_table(results, options), options.format));
+    }
+    return 0;
+}
+
+}  // namespace candor::app

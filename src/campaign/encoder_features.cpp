@@ -1,0 +1,104 @@
+#include "candor/campaign/encoder_features.hpp"
+
+#include <string_view>
+#include <unordered_map>
+
+#include "candor/base/error.hpp"
+
+namespace candor::campaign {
+
+namespace {
+
+Join join_by_id(const store::FeatureFile& file, const study::Table& table) {
+    std::unordered_map<std::string_view, std::int64_t> place;
+    place.reserve(file.ids().size());
+    for (std::size_t i = 0; i < file.ids().size(); ++i) place.emplace(file.ids()[i], static_cast<std::int64_t>(i));
+
+    Join join;
+    std::int64_t found = 0;
+    join.feature_row.reserve(table.image.size());
+    for (const std::string& id : table.image) {
+        const auto at = place.find(id);
+        join.feature_row.push_back(at == place.end() ? -1 : at->second);
+        found += at != place.end();
+    }
+    join.extra = static_cast<std::int64_t>(file.ids().size()) - found;
+    return join;
+}
+
+Join join_by_position(const store::FeatureFile& file, const study::Table& table) {
+    if (file.rows() != table.rows()) {
+        throw DataError({file.path()},
+                        "carries no ids and has " + std::to_string(file.rows()) + " rows where " + table.file + " has " +
+                            std::to_string(table.rows()),
+                        "give it ids with candor import, or one row for each row of the table");
+    }
+    Join join;
+    join.by_position = true;
+    for (std::int64_t row = 0; row < table.rows(); ++row) join.feature_row.push_back(row);
+    return join;
+}
+
+/// Reads `wanted[d]` rows of each dataset and puts them at the places `target[d]` of one matrix.
+template <class T>
+Matrix<T> read_all(EncoderFeatures& features, const std::map<std::size_t, std::vector<FeatureRow>>& wanted,
+                   const std::map<std::size_t, std::vector<std::int64_t>>& target, std::int64_t rows,
+                   std::int64_t dimension) {
+    Matrix<T> out(rows, dimension);
+    for (const auto& [dataset, which] : wanted) {
+        Matrix<T> part(static_cast<std::int64_t>(which.size()), dimension);
+        features.file(dataset).read(which, part.view());
+        const std::vector<std::int64_t>& place = target.at(dataset);
+        for (std::size_t i = 0; i < place.size(); ++i) {
+            std::ranges::copy(part.row(static_cast<std::int64_t>(i)), out.row(place[i]).begin());
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+EncoderFeatures::Opened& EncoderFeatures::open(std::size_t dataset) {
+    if (const auto at = opened_.find(dataset); at != opened_.end()) return at->second;
+    const study::Study& study = inputs_.study;
+    store::FeatureFile file(study.datasets[dataset].features_of(study.encoders[encoder_].id));
+    Join join = file.has_ids() ? join_by_id(file, inputs_.tables[dataset])
+                               : join_by_position(file, inputs_.tables[dataset]);
+    return opened_.emplace(dataset, Opened{std::move(file), std::move(join)}).first->second;
+}
+
+const store::FeatureFile& EncoderFeatures::file(std::size_t dataset) { return open(dataset).file; }
+
+const Join& EncoderFeatures::join(std::size_t dataset) { return open(dataset).join; }
+
+neighbors::RowSet EncoderFeatures::rows(const study::Pool& pool, std::span<const PoolRow> rows) {
+    std::map<std::size_t, std::vector<FeatureRow>> wanted;
+    std::map<std::size_t, std::vector<std::int64_t>> target;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto at = static_cast<std::size_t>(rows[i].value);
+        const auto dataset = static_cast<std::size_t>(pool.dataset[at]);
+        const std::int64_t row = join(dataset).feature_row[static_cast<std::size_t>(pool.table_row[at].value)];
+        wanted[dataset].push_back(FeatureRow(row));
+        target[dataset].push_back(static_cast<std::int64_t>(i));
+    }
+
+    bool doubles = false;
+    const store::FeatureFile* first = nullptr;
+    for (const auto& [dataset, which] : wanted) {
+        const store::FeatureFile& here = file(dataset);
+        if (first == nullptr) first = &here;
+        if (here.dimension() != first->dimension()) {
+            throw DataError({here.path()},
+                            "has " + std::to_string(here.dimension()) + " columns where " + first->path() + " has " +
+                                std::to_string(first->dimension()),
+                            "one encoder gives every image of a task the same number of features");
+        }
+        doubles = doubles || here.type() == store::ElementType::float64;
+    }
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const std::int64_t dimension = first == nullptr ? 0 : first->dimension();
+    if (doubles) return neighbors::RowSet(read_all<double>(*this, wanted, target, count, dimension));
+    return neighbors::RowSet(read_all<float>(*this, wanted, target, count, dimension));
+}
+
+}  // namespace candor::campaign

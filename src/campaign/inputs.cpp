@@ -1,0 +1,79 @@
+#include "candor/campaign/inputs.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "candor/base/error.hpp"
+#include "candor/base/hash.hpp"
+#include "candor/parallel/session.hpp"
+
+namespace candor::campaign {
+
+namespace {
+
+std::string read_file(const std::string& path) {
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream bytes;
+    if (in) bytes << in.rdbuf();
+    if (!in || bytes.fail()) {
+        // An empty file makes the insertion of its buffer fail; it is read all the same.
+        if (in.is_open() && in.rdbuf()->in_avail() <= 0 && bytes.str().empty() && errno == 0) return {};
+        throw DataError({path}, std::string("cannot be read: ") + std::strerror(errno != 0 ? errno : EIO));
+    }
+    return std::move(bytes).str();
+}
+
+/// Bytes of `path` on every rank; `files` notes them.
+std::string share_file(const parallel::Communicator& world, const std::string& path, std::vector<InputFile>& files) {
+    std::string bytes = parallel::on_root(world, [&] { return read_file(path); });
+    files.push_back({path, static_cast<std::int64_t>(bytes.size()),
+                     digest(std::as_bytes(std::span<const char>(bytes))).hex()});
+    return bytes;
+}
+
+/// Appends what is new in `more`.
+void merge(std::vector<std::string>& names, const std::vector<std::string>& more) {
+    for (const std::string& name : more) {
+        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+}
+
+}  // namespace
+
+Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,
+                       const std::vector<std::string>& overrides) {
+    Inputs inputs;
+    const std::string text = share_file(world, study_file, inputs.files);
+    inputs.study = study::parse_study(study_file, text, overrides);
+
+    inputs.tables.resize(inputs.study.datasets.size());
+    for (std::size_t d = 0; d < inputs.study.datasets.size(); ++d) {
+        const study::Dataset& dataset = inputs.study.datasets[d];
+        std::vector<std::string> findings, contexts;
+        bool used = false;
+        for (const study::Task& task : inputs.study.tasks) {
+            if (std::ranges::find(task.datasets, d) == task.datasets.end()) continue;
+            used = true;
+            merge(findings, task.findings);
+            merge(contexts, task.context);
+            // Queries from another table than the candidates (METHODS 12.6) would otherwise be scored as if the
+            // table were its own reference.
+            if (!dataset.reference.empty()) {
+                throw UsageError(study_file + ": [[dataset]] \"" + dataset.id + "\": reference",
+                                 "queries against a reference dataset are not part of this version; leave the dataset "
+                                 "out of task \"" + task.id + "\"");
+            }
+        }
+        if (!used) continue;
+        std::erase(contexts, std::string("dataset"));
+        const std::string bytes = share_file(world, dataset.table, inputs.files);
+        inputs.tables[d] = study::parse_table(dataset, bytes, findings, contexts);
+    }
+    return inputs;
+}
+
+}  // namespace candor::campaign

@@ -1,0 +1,113 @@
+#include "candor/instruments/summary.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "candor/base/error.hpp"
+#include "candor/stats/interval.hpp"
+
+namespace candor::instruments {
+
+namespace {
+
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t few = 10;  // METHODS 4
+
+/// Sample standard deviation; NaN for fewer than two values.
+double standard_deviation(std::span<const double> values) {
+    if (values.size() < 2) return undefined;
+    double mean = 0, squares = 0;
+    for (const double v : values) mean += v / static_cast<double>(values.size());
+    for (const double v : values) squares += (v - mean) * (v - mean);
+    return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+/// D of each draw.
+std::vector<double> rates_by_draw(const Tally& tally) {
+    std::vector<double> rates;
+    const auto draws = static_cast<double>(tally.discordant_by_draw.size());
+    const double queries = static_cast<double>(tally.observed.queries) / draws;
+    for (const std::int64_t discordant : tally.discordant_by_draw) {
+        rates.push_back(static_cast<double>(discordant) / queries);
+    }
+    return rates;
+}
+
+/// What `d` leaves to fill in.
+void complete(LevelSummary& summary, std::int64_t patients, double confidence) {
+    summary.patients = patients;
+    summary.few_patients = patients < few;
+    summary.bound_low = summary.bound_high = undefined;
+    const double d = summary.d.value;
+    if (summary.d.all_equal && (d == 0 || d == 1)) {
+        const stats::Bounds bounds = stats::clopper_pearson(d == 0 ? 0 : patients, patients, confidence);
+        summary.bound_low = bounds.low;
+        summary.bound_high = bounds.high;
+        summary.excludes_half = bounds.low > 0.5 || bounds.high < 0.5;
+    } else {
+        summary.excludes_half = summary.d.excludes_half();
+    }
+}
+
+}  // namespace
+
+Replicates replicates(const Tally& tally, double (Counts::*statistic)() const) {
+    Replicates out{(tally.observed.*statistic)(), {}};
+    out.resampled.reserve(tally.resampled.size());
+    for (const Counts& counts : tally.resampled) out.resampled.push_back((counts.*statistic)());
+    return out;
+}
+
+Replicates mean_of(std::span<const Replicates> parts) {
+    CANDOR_REQUIRE(!parts.empty(), "no parts");
+    Replicates mean{0, std::vector<double>(parts.front().resampled.size(), 0.0)};
+    const auto count = static_cast<double>(parts.size());
+    for (const Replicates& part : parts) {
+        mean.observed += part.observed;
+        for (std::size_t b = 0; b < mean.resampled.size(); ++b) mean.resampled[b] += part.resampled[b];
+    }
+    mean.observed /= count;
+    for (double& value : mean.resampled) value /= count;
+    return mean;
+}
+
+Estimate estimate(const Replicates& replicates, double confidence) {
+    const stats::Interval interval = stats::percentile_interval(replicates.resampled, confidence);
+    return {replicates.observed, interval.low, interval.high, interval.valid, interval.all_equal};
+}
+
+LevelSummary summarise(const Tally& tally, std::int64_t patients, double confidence) {
+    LevelSummary summary;
+    summary.d = estimate(replicates(tally, &Counts::rate), confidence);
+    summary.margin_auroc = estimate(replicates(tally, &Counts::margin_auroc), confidence);
+    summary.balanced_accuracy = estimate(replicates(tally, &Counts::balanced_accuracy), confidence);
+    summary.rate_mid = tally.observed.rate_mid();
+    summary.draw_sd = standard_deviation(rates_by_draw(tally));
+    complete(summary, patients, confidence);
+    return summary;
+}
+
+LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patients, double confidence) {
+    const auto mean = [&](double (Counts::*statistic)() const) {
+        std::vector<Replicates> parts;
+        for (const Tally& tally : findings) parts.push_back(replicates(tally, statistic));
+        return mean_of(parts);
+    };
+    LevelSummary summary;
+    summary.d = estimate(mean(&Counts::rate), confidence);
+    summary.margin_auroc = estimate(mean(&Counts::margin_auroc), confidence);
+    summary.balanced_accuracy = estimate(mean(&Counts::balanced_accuracy), confidence);
+    summary.rate_mid = mean(&Counts::rate_mid).observed;
+
+    std::vector<double> by_draw;
+    for (const Tally& tally : findings) {
+        const std::vector<double> rates = rates_by_draw(tally);
+        by_draw.resize(rates.size());
+        for (std::size_t r = 0; r < rates.size(); ++r) by_draw[r] += rates[r] / static_cast<double>(findings.size());
+    }
+    summary.draw_sd = standard_deviation(by_draw);
+    complete(summary, patients, confidence);
+    return summary;
+}
+
+}  // namespace candor::instruments

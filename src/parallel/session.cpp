@@ -1,0 +1,177 @@
+#include "candor/parallel/session.hpp"
+
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <set>
+#include <thread>
+
+#include "candor/base/text.hpp"
+#include "check.hpp"
+
+namespace candor::parallel {
+
+/// Who may speak when ranks fail together: one flag a node in shared memory, and the node's place in the queue.
+struct Session::Turn {
+    MPI_Win window = MPI_WIN_NULL;
+    std::atomic<int>* spoken = nullptr;
+    int node = 0;
+    int ranks_here = 1;
+};
+
+namespace {
+
+int started_by_launcher() {
+    for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+        const char* value = std::getenv(variable);
+        if (value == nullptr) continue;
+        if (const auto ranks = parse_integer(value)) return static_cast<int>(*ranks);
+    }
+    return 1;
+}
+
+Communicator open_world(int& argc, char**& argv) {
+    int provided = 0;
+    check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    return Communicator::world();
+}
+
+cpu_set_t affinity() {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    sched_getaffinity(0, sizeof mask, &mask);
+    return mask;
+}
+
+}  // namespace
+
+Session::Session(int& argc, char**& argv) : world_(open_world(argc, argv)), turn_(new Turn) {
+    if (world_.size() == 1 && started_by_launcher() > 1) {
+        fail(ExitCode::machine,
+             "candor: error: the launcher started " + std::to_string(started_by_launcher()) +
+                 " copies that do not see each other; use the mpirun of the MPI that candor was built with, or srun "
+                 "--mpi=pmix");
+    }
+    MPI_Comm node = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    int here = 0;
+    check(MPI_Comm_rank(node, &here), "MPI_Comm_rank");
+    check(MPI_Comm_size(node, &turn_->ranks_here), "MPI_Comm_size");
+
+    void* base = nullptr;
+    check(MPI_Win_allocate_shared(here == 0 ? sizeof(std::atomic<int>) : 0, 1, MPI_INFO_NULL, node, &base,
+                                  &turn_->window),
+          "MPI_Win_allocate_shared");
+    MPI_Aint size = 0;
+    int unit = 0;
+    check(MPI_Win_shared_query(turn_->window, 0, &size, &unit, &base), "MPI_Win_shared_query");
+    if (here == 0) new (base) std::atomic<int>(0);
+    turn_->spoken = static_cast<std::atomic<int>*>(base);
+
+    int leaders_before = 0;
+    const int leader = here == 0 ? 1 : 0;
+    check(MPI_Exscan(&leader, &leaders_before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), "MPI_Exscan");
+    turn_->node = world_.rank() == 0 ? 0 : leaders_before;
+    check(MPI_Bcast(&turn_->node, 1, MPI_INT, 0, node), "MPI_Bcast");
+    check(MPI_Comm_free(&node), "MPI_Comm_free");
+}
+
+Session::~Session() {
+    if (std::uncaught_exceptions() > 0) return;
+    MPI_Win_free(&turn_->window);
+    delete turn_;
+    MPI_Finalize();
+}
+
+void Session::fail(ExitCode code, const std::string& line) noexcept {
+    const bool first_here = turn_->spoken == nullptr || turn_->spoken->exchange(1) == 0;
+    if (first_here) {
+        const auto turn = std::chrono::milliseconds(200) * std::min(turn_->node, 25);
+        std::this_thread::sleep_for(turn);
+        const std::string text = line + "\n";
+        [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+    } else {
+        follow(code);
+    }
+    if (world_.size() == 1) MPI_Finalize();  // nobody else to end, and an abort would add its own lines
+    if (world_.size() > 1) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+    std::_Exit(static_cast<int>(code));
+}
+
+void Session::follow(ExitCode code) noexcept {
+    // The abort of the rank that speaks ends this one too.
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+    std::_Exit(static_cast<int>(code));
+}
+
+std::string mpi_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+    const std::string whole(trim(std::string_view(text, static_cast<std::size_t>(length))));
+    return whole.substr(0, whole.find(", package"));
+}
+
+Machine describe_machine(const Communicator& world) {
+    Machine machine;
+    machine.mpi = mpi_version();
+
+    int length = 0;
+    char name[MPI_MAX_PROCESSOR_NAME];
+    check(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+    const std::string host(name, static_cast<std::size_t>(length));
+    std::vector<std::string> hosts;
+    for (const std::string& other : world.all_gather(host)) {
+        machine.ranks_here += other == host;
+        if (std::find(hosts.begin(), hosts.end(), other) == hosts.end()) hosts.push_back(other);
+    }
+    machine.hosts = join_text(hosts, ",");
+    machine.ranks = world.size();
+    return machine;
+}
+
+int available_threads(const Communicator& world) {
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    check(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+    const cpu_set_t mask = affinity();
+    const std::string host(name, static_cast<std::size_t>(length));
+    const std::string mine = host + '\n' + std::string(reinterpret_cast<const char*>(&mask), sizeof mask);
+
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    int ranks_here = 0;
+    for (const std::string& other : world.all_gather(mine)) {
+        if (other.substr(0, other.find('\n')) != host) continue;
+        cpu_set_t theirs;
+        std::copy_n(other.data() + other.find('\n') + 1, sizeof theirs, reinterpret_cast<char*>(&theirs));
+        CPU_OR(&together, &together, &theirs);
+        ++ranks_here;
+    }
+    return std::max(1, std::min(CPU_COUNT(&mask), CPU_COUNT(&together) / std::max(1, ranks_here)));
+}
+
+int choose_threads(const Communicator& world, int requested) {
+    const int available = available_threads(world);
+    if (requested == 0) return available;
+    const cpu_set_t mask = affinity();
+    const int most = CPU_COUNT(&mask);
+    if (requested > most) {
+        throw UsageError("--threads " + std::to_string(requested),
+                         "is more than the " + std::to_string(most) +
+                             " processors this rank is bound to; under mpirun use --map-by slot:PE=" +
+                             std::to_string(requested) + " --bind-to core, under srun --cpus-per-task=" +
+                             std::to_string(requested));
+    }
+    return requested;
+}
+
+}  // namespace candor::parallel

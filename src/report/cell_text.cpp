@@ -1,0 +1,112 @@
+#include "candor/report/cell_text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <variant>
+#include <vector>
+
+#include "candor/base/text.hpp"
+
+namespace candor::report {
+
+namespace {
+
+struct KindRule {
+    std::string_view table;   // "*": any
+    std::string_view column;  // may begin or end with '*'
+    ColumnKind kind;
+};
+
+// The first rule that fits a real column decides.
+constexpr std::array kind_rules{
+    KindRule{"panels", "value", ColumnKind::panel},
+    KindRule{"panels", "low", ColumnKind::panel},
+    KindRule{"panels", "high", ColumnKind::panel},
+    KindRule{"*", "d", ColumnKind::share},
+    KindRule{"*", "d_low", ColumnKind::share},
+    KindRule{"*", "d_high", ColumnKind::share},
+    KindRule{"*", "rate_mid", ColumnKind::share},
+    KindRule{"*", "draw_sd", ColumnKind::share},
+    KindRule{"*", "bound_*", ColumnKind::share},
+    KindRule{"*", "margin_auroc*", ColumnKind::share},
+    KindRule{"*", "margin_balanced_accuracy*", ColumnKind::share},
+    KindRule{"*", "p", ColumnKind::probability},
+    KindRule{"*", "q", ColumnKind::probability},
+    KindRule{"*", "*_p", ColumnKind::probability},
+    KindRule{"*", "*_q", ColumnKind::probability},
+    KindRule{"*", "cap_*", ColumnKind::cap},
+    KindRule{"*", "cap1_*", ColumnKind::cap},
+};
+
+bool fits(std::string_view pattern, std::string_view name) {
+    if (pattern.starts_with('*')) return name.ends_with(pattern.substr(1));
+    if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+    return pattern == name;
+}
+
+/// Statistics of `panels` that are no share: how many encoders, and whether (0 or 1).
+bool counts(const store::ResultTable& panels, std::int64_t row) {
+    const store::Column* statistic = panels.find("statistic");
+    if (!statistic) return false;
+    const auto* names = std::get_if<std::vector<std::string>>(&statistic->values);
+    if (!names) return false;
+    const std::string& name = (*names)[static_cast<std::size_t>(row)];
+    return name.starts_with("above_") || name == "best_below_half";
+}
+
+}  // namespace
+
+ColumnKind kind_of(const store::ResultTable& table, const store::Column& column) {
+    if (std::holds_alternative<std::vector<std::string>>(column.values)) return ColumnKind::text;
+    if (std::holds_alternative<std::vector<std::int64_t>>(column.values)) return ColumnKind::whole;
+    for (const KindRule& rule : kind_rules) {
+        if (fits(rule.table, table.name) && fits(rule.column, column.name)) return rule.kind;
+    }
+    return ColumnKind::real;
+}
+
+std::string heading(const store::ResultTable& table, const store::Column& column) {
+    return kind_of(table, column) == ColumnKind::share ? column.name + " %" : column.name;
+}
+
+std::string cell_text(const store::ResultTable& table, const store::Column& column, std::int64_t row) {
+    const auto at = static_cast<std::size_t>(row);
+    const ColumnKind kind = kind_of(table, column);
+    if (kind == ColumnKind::text) return std::get<std::vector<std::string>>(column.values)[at];
+    if (kind == ColumnKind::whole)
+        return std::to_string(std::get<std::vector<std::int64_t>>(column.values)[at]);
+    const double value = std::get<std::vector<double>>(column.values)[at];
+    if (std::isnan(value)) return "-";
+    switch (kind) {
+        case ColumnKind::share:
+            return percent(value);
+        case ColumnKind::probability:
+            return significant(value, 3);
+        case ColumnKind::cap:
+            return format_fixed(value, 3);
+        // Percentages and counts share these columns, so a percentage says what it is.
+        case ColumnKind::panel:
+            return counts(table, row) ? significant(value, 3) : percent(value) + " %";
+        default:
+            return significant(value, 4);
+    }
+}
+
+std::string percent(double fraction) {
+    return std::isnan(fraction) ? "-" : format_fixed(100 * fraction, 1);
+}
+
+std::string significant(double value, int digits) {
+    if (std::isnan(value)) return "-";
+    if (value == 0) return "0";  // also -0
+    char buffer[64];
+    const auto [end, status] =
+        std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, digits);
+    std::string text(buffer, end);
+    const auto exponent = text.find('e');
+    if (exponent != std::string::npos && text.find('.') == std::string::npos) text.insert(exponent, ".0");
+    return text;
+}
+
+}  // namespace candor::report

@@ -1,0 +1,249 @@
+#include "candor/store/hdf5.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "candor/base/error.hpp"
+#include "candor/base/text.hpp"
+#include "candor/store/input_file.hpp"
+
+namespace candor::store {
+
+namespace {
+
+herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* message) {
+    if (depth == 0 && error->desc) *static_cast<std::string*>(message) = error->desc;
+    return 0;
+}
+
+/// Where locks are refused (some network file systems) or forced by the environment, HDF5 only says "unable to
+/// lock file".
+std::string lock_remedy(const std::string& message) {
+    if (message.find("unable to lock") == std::string::npos) return {};
+    return "unset HDF5_USE_FILE_LOCKING or set it to FALSE";
+}
+
+Handle open_dataset(const std::string& path, hid_t file, const std::string& name) {
+    if (!has_dataset(file, name)) throw DataError({path}, "has no dataset \"" + name + "\"");
+    Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!dataset) throw DataError({path}, "dataset \"" + name + "\" cannot be opened: " + hdf5_message());
+    return dataset;
+}
+
+std::vector<std::int64_t> shape_of(const std::string& path, hid_t dataset) {
+    const Handle space(checked(H5Dget_space(dataset), path, "shape"), H5Sclose);
+    const int rank = checked(H5Sget_simple_extent_ndims(space.get()), path, "shape");
+    std::vector<hsize_t> extent(static_cast<std::size_t>(rank));
+    checked(H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr), path, "shape");
+    std::vector<std::int64_t> shape;
+    for (const hsize_t n : extent) {
+        if (n > hsize_t{1} << 62) throw DataError({path}, "claims more rows than any file holds");
+        shape.push_back(static_cast<std::int64_t>(n));
+    }
+    return shape;
+}
+
+/// The IEEE type of `bytes` that `type` is in all but byte order; nothing for bfloat16 and other formats.
+std::optional<ElementType> element_type(hid_t type) {
+    struct Format {
+        ElementType element;
+        std::size_t bytes, exponent_at, exponent_bits, mantissa_bits, bias;
+    };
+    constexpr Format formats[] = {{ElementType::float16, 2, 10, 5, 10, 15},
+                                  {ElementType::float32, 4, 23, 8, 23, 127},
+                                  {ElementType::float64, 8, 52, 11, 52, 1023}};
+    if (H5Tget_class(type) != H5T_FLOAT) return std::nullopt;
+    const H5T_order_t order = H5Tget_order(type);
+    if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return std::nullopt;
+    std::size_t sign = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
+    if (H5Tget_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0) return std::nullopt;
+    for (const Format& f : formats) {
+        if (H5Tget_size(type) == f.bytes && H5Tget_precision(type) == 8 * f.bytes && sign == 8 * f.bytes - 1 &&
+            exponent_at == f.exponent_at && exponent_bits == f.exponent_bits && mantissa_at == 0 &&
+            mantissa_bits == f.mantissa_bits && H5Tget_ebias(type) == f.bias && H5Tget_norm(type) == H5T_NORM_IMPLIED) {
+            return f.element;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string describe_type(hid_t type) {
+    const std::string bits = std::to_string(8 * H5Tget_size(type)) + "-bit ";
+    switch (H5Tget_class(type)) {
+        case H5T_INTEGER: return bits + "whole numbers";
+        case H5T_FLOAT: return bits + "numbers that are not IEEE half, single or double";
+        case H5T_STRING: return "text";
+        case H5T_COMPOUND: return "records (complex numbers or a table)";
+        case H5T_ENUM: return "true/false or enumerated values";
+        default: return "another type";
+    }
+}
+
+class Hdf5Array final : public Array {
+  public:
+    Hdf5Array(const std::string& path, std::shared_ptr<Handle> file, const std::string& name)
+        : path_(path), name_(name), file_(std::move(file)), dataset_(open_dataset(path, file_->get(), name)) {
+        stored_type_ = Handle(checked(H5Dget_type(dataset_.get()), path, "type"), H5Tclose);
+        const auto element = element_type(stored_type_.get());
+        if (!element) {
+            throw DataError({path}, "dataset \"" + name + "\" holds " + describe_type(stored_type_.get()) +
+                                        "; features are float16, float32 or float64");
+        }
+        type = *element;
+        swap_ = H5Tget_order(stored_type_.get()) == H5T_ORDER_BE;
+        const auto shape = shape_of(path, dataset_.get());
+        if (shape.size() != 2) {
+            throw DataError({path}, "dataset \"" + name + "\" has " + std::to_string(shape.size()) +
+                                        " dimensions; features are rows x columns");
+        }
+        rows = shape[0];
+        cols = shape[1];
+        if (rows == 0 || cols == 0) {
+            throw DataError({path}, "dataset \"" + name + "\" is " + std::to_string(rows) + " x " +
+                                        std::to_string(cols) + ": it has no " + (rows == 0 ? "rows" : "columns"));
+        }
+        array_bytes(path, rows, cols, size_of(type));
+        const Handle layout(checked(H5Dget_create_plist(dataset_.get()), path, "layout"), H5Pclose);
+        hsize_t chunk[2] = {1, 1};
+        if (H5Pget_layout(layout.get()) == H5D_CHUNKED && H5Pget_chunk(layout.get(), 2, chunk) == 2) {
+            unit = static_cast<std::int64_t>(std::min<hsize_t>(chunk[0], static_cast<hsize_t>(rows)));
+        }
+    }
+
+    void read(std::int64_t first, std::int64_t count, std::byte* out) const override {
+        const hsize_t start[2] = {static_cast<hsize_t>(first), 0};
+        const hsize_t extent[2] = {static_cast<hsize_t>(count), static_cast<hsize_t>(cols)};
+        const Handle memory(checked(H5Screate_simple(2, extent, nullptr), path_, "select"), H5Sclose);
+        const Handle space(checked(H5Dget_space(dataset_.get()), path_, "select"), H5Sclose);
+        checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), path_, "select");
+        if (H5Dread(dataset_.get(), stored_type_.get(), memory.get(), space.get(), H5P_DEFAULT, out) < 0) {
+            throw DataError({path_, first}, std::to_string(count) + " rows of \"" + name_ +
+                                                "\" from here on cannot be read: " + hdf5_message(),
+                            "the file is damaged, or its compression filter is not installed");
+        }
+        if (swap_) swap_bytes(type, {out, static_cast<std::size_t>(count * cols * size_of(type))});
+    }
+
+  private:
+    std::string path_, name_;
+    std::shared_ptr<Handle> file_;
+    Handle dataset_, stored_type_;
+    bool swap_ = false;
+};
+
+std::vector<std::string> fixed_texts(const std::string& path, hid_t dataset, hid_t type, std::size_t count) {
+    const std::size_t width = H5Tget_size(type);
+    const H5T_str_t padding = H5Tget_strpad(type);
+    std::vector<char> bytes(width * count);
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0) {
+        throw DataError({path}, "texts cannot be read: " + hdf5_message());
+    }
+    std::vector<std::string> texts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::string_view text(bytes.data() + i * width, width);
+        if (padding == H5T_STR_NULLTERM) text = text.substr(0, text.find('\0'));
+        text = text.substr(0, text.find_last_not_of('\0') + 1);
+        texts[i] = trim(text);
+    }
+    return texts;
+}
+
+std::vector<std::string> variable_texts(const std::string& path, hid_t dataset, hid_t type, std::size_t count) {
+    std::vector<char*> pointers(count, nullptr);
+    const Handle space(checked(H5Dget_space(dataset), path, "texts"), H5Sclose);
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()) < 0) {
+        throw DataError({path}, "texts cannot be read: " + hdf5_message());
+    }
+    std::vector<std::string> texts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (pointers[i]) texts[i] = trim(pointers[i]);
+    }
+    checked(H5Dvlen_reclaim(type, space.get(), H5P_DEFAULT, pointers.data()), path, "texts");
+    return texts;
+}
+
+}  // namespace
+
+std::string hdf5_message() {
+    std::string message;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &message);
+    return message.empty() ? "HDF5 gives no reason" : message;
+}
+
+void fail_hdf5(const std::string& subject, const char* what) {
+    const std::string message = hdf5_message();
+    throw MachineError(subject, std::string("HDF5 failed (") + what + "): " + message, lock_remedy(message));
+}
+
+void quiet_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+Handle open_hdf5_file(const std::string& path) {
+    const InputFile probe(path);  // tells a missing or unreadable file apart from a damaged one
+    if (kind_of(probe) != FileKind::hdf5) throw DataError({path}, "is not an HDF5 file");
+    quiet_hdf5();
+    const Handle access(checked(H5Pcreate(H5P_FILE_ACCESS), path, "open"), H5Pclose);
+    checked(H5Pset_file_locking(access.get(), false, true), path, "open");
+    Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    if (file) return file;
+    const std::string message = hdf5_message();
+    const std::string remedy = lock_remedy(message);
+    if (!remedy.empty()) throw MachineError(path, "cannot be opened: " + message, remedy);
+    throw DataError({path}, "is cut short or damaged, HDF5 cannot open it: " + message);
+}
+
+bool has_dataset(hid_t file, const std::string& name) {
+    std::string path;
+    for (const std::string& piece : split_text(name, '/')) {
+        if (piece.empty()) continue;
+        path += '/' + piece;
+        if (H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0) return false;
+    }
+    if (path.empty()) return false;
+    const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+    return object && H5Iget_type(object.get()) == H5I_DATASET;
+}
+
+std::unique_ptr<Array> hdf5_array(const std::string& path, std::shared_ptr<Handle> file, const std::string& name) {
+    return std::make_unique<Hdf5Array>(path, std::move(file), name);
+}
+
+std::vector<std::string> hdf5_texts(const std::string& path, hid_t file, const std::string& name) {
+    const Handle dataset = open_dataset(path, file, name);
+    const Handle type(checked(H5Dget_type(dataset.get()), path, "type"), H5Tclose);
+    if (H5Tget_class(type.get()) != H5T_STRING) {
+        throw DataError({path}, "dataset \"" + name + "\" holds " + describe_type(type.get()) + "; ids are text",
+                        "write ids as strings, so that leading zeros stay");
+    }
+    const auto shape = shape_of(path, dataset.get());
+    if (shape.size() != 1) {
+        throw DataError({path}, "dataset \"" + name + "\" has " + std::to_string(shape.size()) +
+                                    " dimensions; ids are one text a row");
+    }
+    const auto count = static_cast<std::size_t>(shape[0]);
+    if (count == 0) return {};
+    array_bytes(path, shape[0], static_cast<std::int64_t>(H5Tget_size(type.get())), 1);
+    const bool variable = checked(H5Tis_variable_str(type.get()), path, "type") > 0;
+    return variable ? variable_texts(path, dataset.get(), type.get(), count)
+                    : fixed_texts(path, dataset.get(), type.get(), count);
+}
+
+Handle text_type(std::size_t length) {
+    Handle type(checked(H5Tcopy(H5T_C_S1), "HDF5", "text type"), H5Tclose);
+    checked(H5Tset_size(type.get(), length), "HDF5", "text type");
+    checked(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "HDF5", "text type");
+    checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "HDF5", "text type");
+    return type;
+}
+
+Handle dataset_properties() {
+    Handle properties(checked(H5Pcreate(H5P_DATASET_CREATE), "HDF5", "dataset properties"), H5Pclose);
+    checked(H5Pset_layout(properties.get(), H5D_CONTIGUOUS), "HDF5", "dataset properties");
+    checked(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), "HDF5", "dataset properties");
+    checked(H5Pset_obj_track_times(properties.get(), false), "HDF5", "dataset properties");
+    return properties;
+}
+
+}  // namespace candor::store

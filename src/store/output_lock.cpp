@@ -1,0 +1,42 @@
+#include "candor/store/output_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "candor/base/error.hpp"
+
+namespace candor::store {
+
+OutputLock::OutputLock(const std::string& output) : folder_(output + ".journal") {
+    if (mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) {
+        throw MachineError(folder_, std::string("cannot be made: ") + std::strerror(errno),
+                           "name an output in a folder that exists and can be written");
+    }
+    const std::string path = folder_ + "/lock";
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) throw MachineError(path, std::string("cannot be opened: ") + std::strerror(errno));
+
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (fcntl(file_, F_SETLK, &whole) == 0) return;
+    const int reason = errno;
+    close(file_);
+    if (reason == EACCES || reason == EAGAIN) {
+        throw UsageError(output, "is being written by another run; wait for it or name another output");
+    }
+    throw MachineError(path, std::string("cannot be locked: ") + std::strerror(reason),
+                       "name an output on a file system with locks");
+}
+
+OutputLock::~OutputLock() {
+    unlink((folder_ + "/lock").c_str());
+    rmdir(folder_.c_str());
+    close(file_);
+}
+
+}  // namespace candor::store

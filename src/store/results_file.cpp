@@ -1,0 +1,640 @@
+#include "candor/store/results_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "candor/base/error.hpp"
+#include "candor/base/text.hpp"
+#include "candor/store/hdf5.hpp"
+#include "candor/store/output_file.hpp"
+
+namespace candor::store {
+
+namespace {
+
+constexpr std::int64_t largest_transfer = std::int64_t{1} << 30;
+constexpr std::int64_t buffer_bytes = std::int64_t{64} << 20;
+/// Attribute of the root group, written last of all: a file without it was never finished.
+constexpr const char* complete_mark = "complete";
+
+/// Values one after another as bytes, for broadcasts.
+class Packing {
+  public:
+    Packing() = default;
+    explicit Packing(std::string bytes) : bytes_(std::move(bytes)) {}
+
+    const std::string& bytes() const { return bytes_; }
+    void put(std::int64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+    void put(const std::string& text) {
+        put(static_cast<std::int64_t>(text.size()));
+        bytes_ += text;
+    }
+    std::int64_t integer() {
+        std::int64_t value = 0;
+        std::memcpy(&value, bytes_.data() + at_, sizeof value);
+        at_ += sizeof value;
+        return value;
+    }
+    std::string text() {
+        const auto length = static_cast<std::size_t>(integer());
+        at_ += length;
+        return bytes_.substr(at_ - length, length);
+    }
+
+  private:
+    std::string bytes_;
+    std::size_t at_ = 0;
+};
+
+enum class Kind : std::int64_t { integer, real, text };
+
+/// One column of a compound dataset: where it lies in a packed row.
+struct Field {
+    std::string name;
+    Kind kind = Kind::integer;
+    std::size_t width = 8, offset = 0;
+};
+
+std::size_t longest(const std::vector<std::string>& texts) {
+    std::size_t width = 1;  // HDF5 has no text type of length 0
+    for (const std::string& text : texts) width = std::max(width, text.size());
+    return width;
+}
+
+Handle value_type(Kind kind, std::size_t width) {
+    if (kind == Kind::text) return text_type(width);
+    return {checked(H5Tcopy(kind == Kind::integer ? H5T_STD_I64LE : H5T_IEEE_F64LE), "HDF5", "type"), H5Tclose};
+}
+
+std::size_t row_width(const std::vector<Field>& fields) {
+    return fields.empty() ? 0 : fields.back().offset + fields.back().width;
+}
+
+Handle compound_type(const std::vector<Field>& fields) {
+    Handle type(checked(H5Tcreate(H5T_COMPOUND, row_width(fields)), "HDF5", "type"), H5Tclose);
+    for (const Field& field : fields) {
+        const Handle member = value_type(field.kind, field.width);
+        checked(H5Tinsert(type.get(), field.name.c_str(), field.offset, member.get()), "HDF5", field.name.c_str());
+    }
+    return type;
+}
+
+Handle simple_space(const std::vector<hsize_t>& extent) {
+    return {checked(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), "HDF5", "shape"),
+            H5Sclose};
+}
+
+std::string normal_path(const std::string& path) {
+    std::string normal;
+    for (const std::string& piece : split_text(path, '/')) {
+        if (!piece.empty()) normal += '/' + piece;
+    }
+    return normal.empty() ? "/" : normal;
+}
+
+}  // namespace
+
+// ---- writing -----------------------------------------------------------------------------------------------
+
+struct ResultsWriter::File {
+    std::string path, part;
+    parallel::Communicator world;
+    Handle file;
+    bool published = false;
+
+    bool root() const { return world.rank() == 0; }
+
+    /// Runs `work` on every rank; where it failed on any, all close and throw the failure of the first rank that
+    /// failed, so that nobody is left waiting in the next collective call.
+    template <class Work>
+    void together(Work work) {
+        std::string fault;
+        bool failed = false;
+        try {
+            work();
+        } catch (const MachineError& error) {
+            failed = true;
+            fault = error.what();
+            if (fault.starts_with(error.subject() + ": ")) fault.erase(0, error.subject().size() + 2);
+        }
+        std::int64_t urgency = failed ? world.size() - world.rank() : 0;
+        world.maximum({&urgency, 1});
+        if (urgency == 0) return;
+        fault = world.broadcast(fault, static_cast<int>(world.size() - urgency));
+        abandon();
+        throw MachineError(path, "cannot be written: " + fault);
+    }
+
+    void abandon() {
+        file.close();
+        if (root()) discard(path);
+    }
+
+    Handle group(const std::string& name) {
+        std::string sofar;
+        for (const std::string& piece : split_text(name, '/')) {
+            if (piece.empty()) continue;
+            sofar += '/' + piece;
+            if (checked(H5Lexists(file.get(), sofar.c_str(), H5P_DEFAULT), part, sofar.c_str()) > 0) continue;
+            const Handle properties(checked(H5Pcreate(H5P_GROUP_CREATE), part, "group"), H5Pclose);
+            checked(H5Pset_obj_track_times(properties.get(), false), part, "group");
+            checked(H5Pset_link_creation_order(properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), part,
+                    "group");
+            const Handle made(checked(H5Gcreate2(file.get(), sofar.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                                      part, sofar.c_str()), H5Gclose);
+        }
+        return {checked(H5Oopen(file.get(), sofar.empty() ? "/" : sofar.c_str(), H5P_DEFAULT), part, name.c_str()),
+                H5Oclose};
+    }
+
+    Handle create(const std::string& name, hid_t type, const std::vector<hsize_t>& extent, hid_t properties) {
+        const std::string normal = normal_path(name);
+        group(normal.substr(0, normal.find_last_of('/')));
+        const Handle space = simple_space(extent);
+        return {checked(H5Dcreate2(file.get(), normal.c_str(), type, space.get(), H5P_DEFAULT, properties, H5P_DEFAULT),
+                        part, normal.c_str()), H5Dclose};
+    }
+
+    /// Creates a dataset of `rows` values of `type` and lets rank 0 fill it: `fill(first, count, bytes)`.
+    template <class Fill>
+    void from_root(const std::string& name, hid_t type, std::int64_t rows, std::int64_t width, Fill fill) {
+        const Handle properties = dataset_properties();
+        checked(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), part, name.c_str());
+        Handle dataset = create(name, type, {static_cast<hsize_t>(rows)}, properties.get());
+        if (root()) {
+            const std::int64_t most = std::max<std::int64_t>(1, buffer_bytes / width);
+            for (std::int64_t first = 0; first < rows; first += most) {
+                const std::int64_t count = std::min(most, rows - first);
+                std::vector<char> bytes(static_cast<std::size_t>(count * width), '\0');
+                fill(first, count, bytes.data());
+                const hsize_t start = static_cast<hsize_t>(first), extent = static_cast<hsize_t>(count);
+                const Handle memory = simple_space({extent});
+                const Handle space(checked(H5Dget_space(dataset.get()), part, name.c_str()), H5Sclose);
+                checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &extent, nullptr), part,
+                        name.c_str());
+                checked(H5Dwrite(dataset.get(), type, memory.get(), space.get(), H5P_DEFAULT, bytes.data()), part,
+                        "write");
+            }
+        }
+        checked(dataset.close(), part, "close");
+    }
+
+    void attribute(const std::string& owner, const std::string& name, const AttributeValue& value) {
+        const Handle object = group(owner);
+        const auto* text = std::get_if<std::string>(&value);
+        const Kind kind = text ? Kind::text : std::holds_alternative<double>(value) ? Kind::real : Kind::integer;
+        const Handle type = value_type(kind, text ? std::max<std::size_t>(1, text->size()) : 8);
+        const Handle space(checked(H5Screate(H5S_SCALAR), part, name.c_str()), H5Sclose);
+        if (checked(H5Aexists(object.get(), name.c_str()), part, name.c_str()) > 0) {
+            checked(H5Adelete(object.get(), name.c_str()), part, name.c_str());
+        }
+        Handle made(checked(H5Acreate2(object.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                            part, name.c_str()), H5Aclose);
+        const char* zero = "";
+        const void* bytes = text ? static_cast<const void*>(text->empty() ? zero : text->data())
+                                 : std::visit([](const auto& v) { return static_cast<const void*>(&v); }, value);
+        checked(H5Awrite(made.get(), type.get(), bytes), part, name.c_str());
+        checked(made.close(), part, name.c_str());
+    }
+};
+
+namespace {
+
+/// A file that rank 0 cannot create is found by the system call that says why.
+void try_create(const std::string& part) {
+    const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0) throw MachineError(part, std::string("cannot be created: ") + std::strerror(errno));
+    ::close(descriptor);
+}
+
+Handle create_together(const std::string& part, const parallel::Communicator& world) {
+    const Handle access(checked(H5Pcreate(H5P_FILE_ACCESS), part, "create"), H5Pclose);
+    const MPI_Comm communicator = *static_cast<const MPI_Comm*>(world.native());
+    checked(H5Pset_fapl_mpio(access.get(), communicator, MPI_INFO_NULL), part, "create");
+    // One format for all releases of the library; from 1.8 on attributes may exceed 64 KiB (study texts do).
+    checked(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), part, "create");
+    checked(H5Pset_coll_metadata_write(access.get(), true), part, "create");
+    checked(H5Pset_all_coll_metadata_ops(access.get(), true), part, "create");
+    const Handle creation(checked(H5Pcreate(H5P_FILE_CREATE), part, "create"), H5Pclose);
+    checked(H5Pset_obj_track_times(creation.get(), false), part, "create");
+    checked(H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), part, "create");
+    return {checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), part, "create"), H5Fclose};
+}
+
+/// The file as it lies on disk opens and carries the mark that was written last.
+void check_complete(const std::string& part) {
+    try {
+        const Handle file = open_hdf5_file(part);
+        if (checked(H5Aexists(file.get(), complete_mark), part, "check") > 0) return;
+    } catch (const DataError& error) {
+        throw MachineError(part, "does not read back: " + error.fault());
+    }
+    throw MachineError(part, "does not read back as complete");
+}
+
+}  // namespace
+
+ResultsWriter::ResultsWriter(const std::string& path, const parallel::Communicator& world)
+    : file_(new File{path, part_of(path), world, {}}) {
+    quiet_hdf5();
+    File& f = *file_;
+    f.together([&] {
+        if (f.root()) try_create(f.part);
+    });
+    f.together([&] { f.file = create_together(f.part, world); });
+    f.together([&] {
+        f.attribute("/run", "format", std::string(results_format));
+        f.attribute("/run", "format_version", results_format_version);
+    });
+}
+
+ResultsWriter::~ResultsWriter() {
+    if (file_->published) return;
+    file_->file.release();  // closing is collective, and the other ranks may be elsewhere
+    if (file_->root()) discard(file_->path);
+}
+
+void ResultsWriter::attribute(const std::string& group, const std::string& name, const AttributeValue& value) {
+    Packing packing;
+    packing.put(static_cast<std::int64_t>(value.index()));
+    if (const auto* text = std::get_if<std::string>(&value)) {
+        packing.put(*text);
+    } else if (const auto* real = std::get_if<double>(&value)) {
+        packing.put(std::string(reinterpret_cast<const char*>(real), sizeof *real));
+    } else {
+        packing.put(std::get<std::int64_t>(value));
+    }
+    Packing agreed(file_->world.broadcast(packing.bytes()));
+    AttributeValue shared = std::int64_t{0};
+    switch (agreed.integer()) {
+        case 0: shared = agreed.integer(); break;
+        case 1: {
+            double real = 0;
+            std::memcpy(&real, agreed.text().data(), sizeof real);
+            shared = real;
+            break;
+        }
+        default: shared = agreed.text();
+    }
+    file_->together([&] { file_->attribute(group, name, shared); });
+}
+
+void ResultsWriter::table(const ResultTable& table) {
+    Packing packing;
+    if (file_->root()) {
+        CANDOR_REQUIRE(!table.columns.empty(), table.name);
+        packing.put(table.rows());
+        packing.put(static_cast<std::int64_t>(table.columns.size()));
+        for (const Column& column : table.columns) {
+            const auto length = std::visit([](const auto& v) { return v.size(); }, column.values);
+            CANDOR_REQUIRE(static_cast<std::int64_t>(length) == table.rows(), table.name + "." + column.name);
+            const auto* texts = std::get_if<std::vector<std::string>>(&column.values);
+            packing.put(column.name);
+            packing.put(static_cast<std::int64_t>(column.values.index()));
+            packing.put(static_cast<std::int64_t>(texts ? longest(*texts) : 8));
+        }
+    }
+    Packing agreed(file_->world.broadcast(packing.bytes()));
+    const std::int64_t rows = agreed.integer();
+    std::vector<Field> fields(static_cast<std::size_t>(agreed.integer()));
+    std::size_t offset = 0;
+    for (Field& field : fields) {
+        field.name = agreed.text();
+        field.kind = static_cast<Kind>(agreed.integer());
+        field.width = static_cast<std::size_t>(agreed.integer());
+        field.offset = std::exchange(offset, offset + field.width);
+    }
+
+    const auto fill = [&](std::int64_t first, std::int64_t count, char* bytes) {
+        for (std::size_t j = 0; j < fields.size(); ++j) {
+            char* cell = bytes + fields[j].offset;
+            std::visit(
+                [&](const auto& values) {
+                    for (std::int64_t i = first; i < first + count; ++i, cell += row_width(fields)) {
+                        const auto& value = values[static_cast<std::size_t>(i)];
+                        if constexpr (std::is_same_v<decltype(value), const std::string&>) {
+                            std::memcpy(cell, value.data(), value.size());
+                        } else {
+                            std::memcpy(cell, &value, sizeof value);
+                        }
+                    }
+                },
+                table.columns[j].values);
+        }
+    };
+    std::string name = file_->world.broadcast(table.name);
+    file_->together([&] {
+        const Handle type = compound_type(fields);
+        file_->from_root("/tables/" + name, type.get(), rows, static_cast<std::int64_t>(row_width(fields)), fill);
+    });
+}
+
+void ResultsWriter::texts(const std::string& path, const std::vector<std::string>& values) {
+    std::int64_t shape[2] = {0, 1};
+    if (file_->root()) {
+        shape[0] = static_cast<std::int64_t>(values.size());
+        shape[1] = static_cast<std::int64_t>(longest(values));
+    }
+    file_->world.maximum(shape);
+    file_->together([&] {
+        const Handle type = text_type(static_cast<std::size_t>(shape[1]));
+        file_->from_root(path, type.get(), shape[0], shape[1], [&](std::int64_t first, std::int64_t count, char* bytes) {
+            for (std::int64_t i = 0; i < count; ++i) {
+                const std::string& value = values[static_cast<std::size_t>(first + i)];
+                std::memcpy(bytes + i * shape[1], value.data(), value.size());
+            }
+        });
+    });
+}
+
+void ResultsWriter::integers(const std::string& path, const std::vector<std::int64_t>& values) {
+    std::int64_t rows = file_->root() ? static_cast<std::int64_t>(values.size()) : 0;
+    file_->world.maximum({&rows, 1});
+    file_->together([&] {
+        file_->from_root(path, H5T_STD_I64LE, rows, 8, [&](std::int64_t first, std::int64_t count, char* bytes) {
+            std::memcpy(bytes, values.data() + first, static_cast<std::size_t>(count * 8));
+        });
+    });
+}
+
+void ResultsWriter::matrix(const std::string& path, std::int64_t rows, std::int64_t cols) {
+    file_->together([&] {
+        const Handle properties = dataset_properties();
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        checked(H5Pset_fill_value(properties.get(), H5T_NATIVE_DOUBLE, &nan), file_->part, "fill value");
+        checked(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_ALLOC), file_->part, "fill value");
+        Handle dataset = file_->create(path, H5T_IEEE_F64LE, {static_cast<hsize_t>(rows), static_cast<hsize_t>(cols)},
+                                       properties.get());
+        checked(dataset.close(), file_->part, "close");
+    });
+}
+
+void ResultsWriter::write(const std::string& path, std::span<const Piece> pieces) {
+    file_->together([&] {
+        Handle dataset(checked(H5Dopen2(file_->file.get(), path.c_str(), H5P_DEFAULT), file_->part, path.c_str()),
+                       H5Dclose);
+        const Handle space(checked(H5Dget_space(dataset.get()), file_->part, path.c_str()), H5Sclose);
+        hsize_t shape[2] = {0, 0};
+        CANDOR_REQUIRE(H5Sget_simple_extent_ndims(space.get()) == 2, path);
+        checked(H5Sget_simple_extent_dims(space.get(), shape, nullptr), file_->part, path.c_str());
+        for (const Piece& piece : pieces) {
+            const auto length = static_cast<std::int64_t>(piece.values.size());
+            CANDOR_REQUIRE(piece.row >= 0 && piece.row < static_cast<std::int64_t>(shape[0]) && piece.first_col >= 0 &&
+                               piece.first_col + length <= static_cast<std::int64_t>(shape[1]),
+                           path + " row " + std::to_string(piece.row) + " column " + std::to_string(piece.first_col));
+            constexpr std::int64_t most = largest_transfer / sizeof(double);
+            for (std::int64_t at = 0; at < length; at += most) {
+                const hsize_t start[2] = {static_cast<hsize_t>(piece.row), static_cast<hsize_t>(piece.first_col + at)};
+                const hsize_t extent[2] = {1, static_cast<hsize_t>(std::min(most, length - at))};
+                const Handle memory = simple_space({extent[1]});
+                checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), file_->part,
+                        path.c_str());
+                checked(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
+                                 piece.values.data() + at), file_->part, "write");
+            }
+        }
+        checked(dataset.close(), file_->part, "close");
+    });
+}
+
+void ResultsWriter::finish() {
+    File& f = *file_;
+    f.together([&] { f.attribute("/", complete_mark, std::int64_t{1}); });
+    f.together([&] { checked(H5Fflush(f.file.get(), H5F_SCOPE_GLOBAL), f.part, "flush"); });
+    f.together([&] { checked(f.file.close(), f.part, "close"); });
+    f.together([&] {
+        if (!f.root()) return;
+        check_complete(f.part);
+        publish(f.path);
+    });
+    f.published = true;
+}
+
+void ResultsWriter::abandon() { file_->abandon(); }
+
+// ---- reading -----------------------------------------------------------------------------------------------
+
+struct ResultsReader::File {
+    std::string path;
+    Handle file;
+
+    /// @throws DataError where there is no such group.
+    Handle group(const std::string& name) const {
+        const std::string normal = normal_path(name);
+        const bool exists = normal == "/" || H5Oexists_by_name(file.get(), normal.c_str(), H5P_DEFAULT) > 0;
+        Handle object(exists ? H5Oopen(file.get(), normal.c_str(), H5P_DEFAULT) : -1, H5Oclose);
+        if (!object || H5Iget_type(object.get()) != H5I_GROUP) throw DataError({path}, "has no group " + normal);
+        return object;
+    }
+
+    /// Names of the links of a group to objects of one type, in the order in which they were made.
+    std::vector<std::string> names(const std::string& where, H5I_type_t wanted) const {
+        const Handle object = group(where);
+        const Handle properties(checked(H5Gget_create_plist(object.get()), path, "names"), H5Pclose);
+        unsigned order = 0;
+        checked(H5Pget_link_creation_order(properties.get(), &order), path, "names");
+        const auto index = order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+        H5G_info_t info = {};
+        checked(H5Gget_info(object.get(), &info), path, "names");
+        std::vector<std::string> found;
+        for (hsize_t i = 0; i < info.nlinks; ++i) {
+            const auto length = checked(H5Lget_name_by_idx(object.get(), ".", index, H5_ITER_INC, i, nullptr, 0,
+                                                           H5P_DEFAULT), path, "names");
+            std::string name(static_cast<std::size_t>(length), '\0');
+            checked(H5Lget_name_by_idx(object.get(), ".", index, H5_ITER_INC, i, name.data(), name.size() + 1,
+                                       H5P_DEFAULT), path, "names");
+            const Handle child(H5Oopen(object.get(), name.c_str(), H5P_DEFAULT), H5Oclose);
+            if (child && H5Iget_type(child.get()) == wanted) found.push_back(std::move(name));
+        }
+        return found;
+    }
+
+    /// The dataset `name` of `rank` dimensions, with its extent.
+    std::pair<Handle, std::vector<hsize_t>> dataset(const std::string& name, int rank) const {
+        if (!has_dataset(file.get(), name)) throw DataError({path}, "has no dataset " + name);
+        Handle opened(checked(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path, name.c_str()), H5Dclose);
+        const Handle space(checked(H5Dget_space(opened.get()), path, name.c_str()), H5Sclose);
+        if (H5Sget_simple_extent_ndims(space.get()) != rank) {
+            throw DataError({path}, "dataset " + name + " does not have " + std::to_string(rank) + " dimensions");
+        }
+        std::vector<hsize_t> extent(static_cast<std::size_t>(rank));
+        checked(H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr), path, name.c_str());
+        return {std::move(opened), std::move(extent)};
+    }
+
+    void read(hid_t dataset, hid_t type, hid_t memory, hid_t space, const std::string& name, void* out) const {
+        if (H5Dread(dataset, type, memory, space, H5P_DEFAULT, out) < 0) {
+            throw DataError({path}, "dataset " + name + " cannot be read: " + hdf5_message());
+        }
+    }
+};
+
+ResultsReader::ResultsReader(const std::string& path) : file_(new File{path, open_hdf5_file(path)}) {
+    const std::string remedy = "give a file that candor run wrote";
+    AttributeValue format, version;
+    try {
+        format = attribute("/run", "format");
+        version = attribute("/run", "format_version");
+    } catch (const DataError&) {
+        throw DataError({path}, "is an HDF5 file, but not a candor results file", remedy);
+    }
+    if (format != AttributeValue(std::string(results_format))) {
+        throw DataError({path}, "is an HDF5 file, but not a candor results file", remedy);
+    }
+    if (version != AttributeValue(results_format_version)) {
+        const auto* number = std::get_if<std::int64_t>(&version);
+        throw DataError({path}, "has results format version " + (number ? std::to_string(*number) : "unknown") +
+                                    "; this program reads version " + std::to_string(results_format_version),
+                        "read it with the version of candor that wrote it");
+    }
+    if (H5Aexists(file_->file.get(), complete_mark) <= 0) throw DataError({path}, "was never finished");
+}
+
+ResultsReader::~ResultsReader() = default;
+ResultsReader::ResultsReader(ResultsReader&&) noexcept = default;
+
+const std::string& ResultsReader::path() const { return file_->path; }
+
+std::vector<std::string> ResultsReader::tables() const {
+    if (H5Lexists(file_->file.get(), "/tables", H5P_DEFAULT) <= 0) return {};
+    return file_->names("/tables", H5I_DATASET);
+}
+
+bool ResultsReader::has_table(const std::string& name) const {
+    return has_dataset(file_->file.get(), "/tables/" + name);
+}
+
+ResultTable ResultsReader::table(const std::string& name) const {
+    if (!has_table(name)) {
+        const auto known = tables();
+        throw DataError({path()}, "has no table \"" + name + "\"; there are " + first_names(known, known.size()));
+    }
+    const auto [dataset, extent] = file_->dataset("/tables/" + name, 1);
+    const Handle stored(checked(H5Dget_type(dataset.get()), path(), name.c_str()), H5Tclose);
+    if (H5Tget_class(stored.get()) != H5T_COMPOUND) throw DataError({path()}, "table \"" + name + "\" has no columns");
+
+    std::vector<Field> fields(static_cast<std::size_t>(checked(H5Tget_nmembers(stored.get()), path(), "columns")));
+    std::size_t offset = 0;
+    for (std::size_t j = 0; j < fields.size(); ++j) {
+        Field& field = fields[j];
+        char* label = H5Tget_member_name(stored.get(), static_cast<unsigned>(j));
+        field.name = label ? label : "";
+        H5free_memory(label);
+        const Handle member(checked(H5Tget_member_type(stored.get(), static_cast<unsigned>(j)), path(), "columns"),
+                            H5Tclose);
+        const H5T_class_t kind = H5Tget_class(member.get());
+        if (kind == H5T_STRING && H5Tis_variable_str(member.get()) == 0) {
+            field.kind = Kind::text;
+            field.width = H5Tget_size(member.get());
+        } else if (kind == H5T_INTEGER || kind == H5T_FLOAT) {
+            field.kind = kind == H5T_INTEGER ? Kind::integer : Kind::real;
+        } else {
+            throw DataError({path(), std::nullopt, field.name}, "table \"" + name + "\" has a column of another type");
+        }
+        field.offset = std::exchange(offset, offset + field.width);
+    }
+
+    ResultTable table;
+    table.name = name;
+    const auto rows = static_cast<std::size_t>(extent[0]);
+    const std::size_t width = row_width(fields);
+    std::vector<char> bytes(rows * width);
+    const Handle type = compound_type(fields);
+    if (rows > 0) file_->read(dataset.get(), type.get(), H5S_ALL, H5S_ALL, "/tables/" + name, bytes.data());
+    for (const Field& field : fields) {
+        const auto cell = [&](std::size_t i) { return bytes.data() + i * width + field.offset; };
+        if (field.kind == Kind::integer) {
+            auto& values = table.integers(field.name);
+            values.resize(rows);
+            for (std::size_t i = 0; i < rows; ++i) std::memcpy(&values[i], cell(i), 8);
+        } else if (field.kind == Kind::real) {
+            auto& values = table.reals(field.name);
+            values.resize(rows);
+            for (std::size_t i = 0; i < rows; ++i) std::memcpy(&values[i], cell(i), 8);
+        } else {
+            auto& values = table.texts(field.name);
+            values.resize(rows);
+            for (std::size_t i = 0; i < rows; ++i) {
+                const std::string_view text(cell(i), field.width);
+                values[i] = text.substr(0, text.find_last_not_of('\0') + 1);
+            }
+        }
+    }
+    return table;
+}
+
+AttributeValue ResultsReader::attribute(const std::string& group, const std::string& name) const {
+    const Handle object = file_->group(group);
+    if (H5Aexists(object.get(), name.c_str()) <= 0) {
+        throw DataError({path()}, "group " + group + " has no attribute \"" + name + "\"");
+    }
+    const Handle attribute(checked(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT), path(), name.c_str()), H5Aclose);
+    const Handle stored(checked(H5Aget_type(attribute.get()), path(), name.c_str()), H5Tclose);
+    const Handle space(checked(H5Aget_space(attribute.get()), path(), name.c_str()), H5Sclose);
+    const H5T_class_t kind = H5Tget_class(stored.get());
+    const bool single = H5Sget_simple_extent_npoints(space.get()) == 1;
+    if (single && kind == H5T_INTEGER) {
+        std::int64_t value = 0;
+        checked(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), path(), name.c_str());
+        return value;
+    }
+    if (single && kind == H5T_FLOAT) {
+        double value = 0;
+        checked(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value), path(), name.c_str());
+        return value;
+    }
+    if (single && kind == H5T_STRING && H5Tis_variable_str(stored.get()) == 0) {
+        std::string value(H5Tget_size(stored.get()), '\0');
+        checked(H5Aread(attribute.get(), stored.get(), value.data()), path(), name.c_str());
+        value.erase(value.find_last_not_of('\0') + 1);
+        return value;
+    }
+    throw DataError({path()}, "attribute \"" + name + "\" of group " + group + " is not one number or text");
+}
+
+std::vector<std::string> ResultsReader::groups(const std::string& group) const {
+    return file_->names(group, H5I_GROUP);
+}
+
+std::vector<std::string> ResultsReader::texts(const std::string& path) const {
+    return hdf5_texts(file_->path, file_->file.get(), path);
+}
+
+std::vector<std::int64_t> ResultsReader::integers(const std::string& path) const {
+    const auto [dataset, extent] = file_->dataset(path, 1);
+    std::vector<std::int64_t> values(static_cast<std::size_t>(extent[0]));
+    if (!values.empty()) file_->read(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, path, values.data());
+    return values;
+}
+
+Matrix<double> ResultsReader::matrix(const std::string& path) const {
+    const auto [dataset, extent] = file_->dataset(path, 2);
+    Matrix<double> values(static_cast<std::int64_t>(extent[0]), static_cast<std::int64_t>(extent[1]));
+    if (extent[0] == 0 || extent[1] == 0) return values;
+    // Rows in memory are padded: select the part that is not.
+    const Handle memory = simple_space({extent[0], static_cast<hsize_t>(values.view().stride)});
+    const hsize_t start[2] = {0, 0};
+    checked(H5Sselect_hyperslab(memory.get(), H5S_SELECT_SET, start, nullptr, extent.data(), nullptr), file_->path,
+            path.c_str());
+    file_->read(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), H5S_ALL, path, values.view().data);
+    return values;
+}
+
+std::string hdf5_version() {
+    unsigned major = 0, minor = 0, release = 0;
+    checked(H5get_libversion(&major, &minor, &release), "HDF5", "version");
+#ifdef H5_HAVE_PARALLEL
+    const char* build = " (parallel)";
+#else
+    const char* build = " (serial)";
+#endif
+    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release) + build;
+}
+
+}  // namespace candor::store

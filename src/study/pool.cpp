@@ -1,0 +1,373 @@
+#include "candor/study/pool.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "candor/base/error.hpp"
+#include "candor/base/hash.hpp"
+#include "candor/base/text.hpp"
+
+namespace candor::study {
+
+namespace {
+
+/// Position of the dataset whose name space of images and patients the dataset at `position` uses.
+std::size_t name_space(const Study& study, std::size_t position) {
+    const std::string& reference = study.datasets[position].reference;
+    if (reference.empty()) return position;
+    const auto at = std::ranges::find(study.datasets, reference, &Dataset::id);
+    CANDOR_REQUIRE(at != study.datasets.end(), reference);
+    return static_cast<std::size_t>(at - study.datasets.begin());
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view item) {
+    return std::ranges::find(list, item) != list.end();
+}
+
+void count(Pool& pool, const std::string& dataset, const std::string& what, const std::string& detail,
+           std::int64_t rows) {
+    if (rows > 0) pool.exclusions.push_back({dataset, what, detail, rows});
+}
+
+// ---- leaks ----
+
+/// The leaks that matter to `task`: those that involve a split which is not its own.
+std::vector<Leak> leaks_of_task(const Study& study, const Task& task, std::span<const Table> tables,
+                                std::size_t position) {
+    std::vector<Leak> leaks = find_leaks(study, tables, position);
+    std::erase_if(leaks, [&](const Leak& leak) {
+        return std::ranges::all_of(leak.splits,
+                                   [&](const auto& split) { return contains(task.splits, split); });
+    });
+    return leaks;
+}
+
+void refuse_leaks(const Dataset& dataset, const std::vector<Leak>& leaks) {
+    if (leaks.empty()) return;
+    constexpr std::size_t leaks_in_a_message = 5;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(leaks.size(), leaks_in_a_message); ++i) {
+        names += (i ? ", \"" : "\"") + leaks[i].patient + "\" (" + join_text(leaks[i].splits, ", ") + ')';
+    }
+    if (leaks.size() > leaks_in_a_message) {
+        names += " and " + std::to_string(leaks.size() - leaks_in_a_message) + " more";
+    }
+    throw DataError({dataset.table, {}, dataset.columns.split, leaks.front().patient},
+                    std::to_string(leaks.size()) + (leaks.size() == 1 ? " patient is" : " patients are") +
+                        " in more than one split: " + names,
+                    "keep each patient in one split, or set pool.on_leak = \"drop\"");
+}
+
+// ---- which rows ----
+
+struct Drawn {
+    std::uint64_t key;
+    std::string_view image;
+    std::size_t dataset;
+    std::size_t row;
+
+    auto order() const { return std::tie(key, image, dataset); }
+};
+
+/// Rows of one dataset in the task's splits, the first `task.rows` of them in key order; the others counted.
+std::vector<Drawn> draw_rows(const Study& study, const Task& task, std::span<const Table> tables,
+                             std::size_t position, Pool& pool) {
+    const Dataset& dataset = study.datasets[position];
+    const Table& table = tables[position];
+    const std::vector<Leak> leaks = leaks_of_task(study, task, tables, position);
+    if (!study.pool.drop_leaks) refuse_leaks(dataset, leaks);
+    std::unordered_set<std::string_view> leaking;
+    for (const Leak& leak : leaks) leaking.insert(leak.patient);
+
+    std::vector<Drawn> drawn;
+    std::int64_t other_split = 0, leaked = 0;
+    for (std::size_t r = 0; r < table.image.size(); ++r) {
+        if (table.split.empty() || contains(task.splits, table.split[r])) {
+            drawn.push_back({image_key(table.image[r], study.seed), table.image[r], position, r});
+        } else if (!table.split[r].empty() && leaking.contains(table.patient[r])) {
+            ++leaked;
+        } else {
+            ++other_split;
+        }
+    }
+    count(pool, dataset.id, "other split", "", other_split);
+    count(pool, dataset.id, "patient in two splits", "", leaked);
+    if (drawn.empty()) {
+        const std::set<std::string> splits(table.split.begin(), table.split.end());
+        throw DataError({dataset.table, {}, dataset.columns.split},
+                        "no row is in a split of task \"" + task.id + "\" (" + first_names(task.splits) +
+                            "); the splits are " +
+                            first_names(std::vector<std::string>(splits.begin(), splits.end())),
+                        "set the task's splits, or pool.splits");
+    }
+    std::ranges::sort(drawn, {}, &Drawn::order);
+    if (task.rows > 0 && static_cast<std::int64_t>(drawn.size()) > task.rows) {
+        count(pool, dataset.id, "row cap", "", static_cast<std::int64_t>(drawn.size()) - task.rows);
+        drawn.resize(static_cast<std::size_t>(task.rows));
+    }
+    return drawn;
+}
+
+/// An image of a dataset and of its reference is one image (METHODS 1), which a pool cannot hold twice.
+void require_one_row_an_image(const Study& study, std::span<const Table> tables,
+                              const std::vector<Drawn>& rows) {
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        for (std::size_t j = i; j-- > 0 && rows[j].image == rows[i].image && rows[j].key == rows[i].key;) {
+            if (name_space(study, rows[i].dataset) != name_space(study, rows[j].dataset)) continue;
+            const Dataset& dataset = study.datasets[rows[i].dataset];
+            throw DataError({dataset.table, tables[rows[i].dataset].line[rows[i].row], dataset.columns.image,
+                             std::string(rows[i].image)},
+                            "the image is in dataset \"" + study.datasets[rows[j].dataset].id +
+                                "\" too, which shares its image ids by `reference`",
+                            "an image may be in one of the two, or the task may take one of the two");
+        }
+    }
+}
+
+// ---- what the rows are ----
+
+void fill_patients(const Study& study, std::span<const Table> tables, const std::vector<Drawn>& rows,
+                   Pool& pool) {
+    using Identity = std::tuple<std::string_view, std::size_t, bool>;  // id, name space, an image of its own
+    std::vector<Identity> identities;
+    for (const Drawn& row : rows) {
+        const std::string& patient = tables[row.dataset].patient[row.row];
+        if (patient.empty()) {
+            identities.emplace_back(row.image, row.dataset, true);
+        } else {
+            identities.emplace_back(patient, name_space(study, row.dataset), false);
+        }
+    }
+    // A named patient stands before an image of the same id, then datasets by position.
+    const auto order = [](const Identity& a, const Identity& b) {
+        return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a)) <
+               std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b));
+    };
+    std::vector<Identity> distinct = identities;
+    std::ranges::sort(distinct, order);
+    distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+    for (const Identity& identity : identities) {
+        const auto at = std::ranges::lower_bound(distinct, identity, order);
+        pool.patient.push_back(static_cast<std::int32_t>(at - distinct.begin()));
+    }
+    for (const auto& [id, space, own] : distinct) {
+        pool.patients.emplace_back(id);
+        pool.is_own_patient.push_back(own);
+    }
+}
+
+void fill_contexts(const Study& study, const Task& task, std::span<const Table> tables,
+                   const std::vector<Drawn>& rows, Pool& pool) {
+    std::map<std::string, std::vector<std::string>> values_of;  // by name
+    std::vector<std::string> names;                             // a row; empty where it has no context
+    for (const Drawn& row : rows) {
+        std::vector<std::string> values, parts;
+        for (const std::string& column : task.context) {
+            const Table& table = tables[row.dataset];
+            values.push_back(column == "dataset" ? study.datasets[row.dataset].id
+                                                 : table.contexts.at(column)[row.row]);
+            parts.push_back(values.back().empty() ? "(blank)" : values.back());
+        }
+        if (!study.pool.blank_context_is_own && contains(values, "")) {
+            names.emplace_back();
+            continue;
+        }
+        names.push_back(join_text(parts, " / "));
+        const auto [at, inserted] = values_of.try_emplace(names.back(), values);
+        if (at->second != values) {
+            const Dataset& dataset = study.datasets[row.dataset];
+            throw DataError({dataset.table, tables[row.dataset].line[row.row], task.context.back()},
+                            "two contexts of task \"" + task.id + "\" are named \"" + names.back() + '"',
+                            "write the values without \" / \" and \"(blank)\"");
+        }
+    }
+    for (const auto& [name, values] : values_of) pool.contexts.push_back(name);
+    for (const std::string& name : names) {
+        const auto at = std::ranges::lower_bound(pool.contexts, name);
+        pool.context.push_back(name.empty() ? -1 : static_cast<std::int32_t>(at - pool.contexts.begin()));
+    }
+}
+
+std::int8_t apply_policy(const Task& task, Label stated) {
+    if (stated == Label::positive) return 1;
+    if (stated == Label::negative) return 0;
+    const LabelAs policy = stated == Label::uncertain ? task.uncertain : task.blank;
+    return policy == LabelAs::excluded ? -1 : policy == LabelAs::positive ? 1 : 0;
+}
+
+void fill_labels(const Task& task, std::span<const Table> tables, const std::vector<Drawn>& rows,
+                 Pool& pool) {
+    for (const std::string& finding : task.findings) {
+        std::vector<Label>& stated = pool.stated.emplace_back();
+        std::vector<std::int8_t>& labels = pool.labels.emplace_back();
+        for (const Drawn& row : rows) {
+            stated.push_back(tables[row.dataset].labels.at(finding)[row.row]);
+            labels.push_back(apply_policy(task, stated.back()));
+        }
+    }
+}
+
+/// The figures that follow from the rows and patients.
+void summarise(Pool& pool) {
+    std::vector<std::int64_t> rows(pool.patients.size());
+    for (const std::int32_t patient : pool.patient) ++rows[static_cast<std::size_t>(patient)];
+    pool.repeats_patients = std::ranges::any_of(rows, [](std::int64_t n) { return n > 1; });
+    pool.own_patients = std::ranges::count(pool.is_own_patient, true);
+}
+
+// ---- the second stage ----
+
+template <class T>
+std::vector<T> pick(const std::vector<T>& values, const std::vector<std::size_t>& kept) {
+    std::vector<T> picked;
+    picked.reserve(kept.size());
+    for (const std::size_t i : kept) picked.push_back(values[i]);
+    return picked;
+}
+
+/// Renumbers `positions` to the entries in use, and returns which these are, in their order.
+std::vector<std::size_t> renumber(std::vector<std::int32_t>& positions, std::size_t entries) {
+    std::vector<std::int32_t> renumbered(entries, -1);
+    for (const std::int32_t p : positions) renumbered[static_cast<std::size_t>(p)] = 0;
+    std::vector<std::size_t> used;
+    for (std::size_t i = 0; i < entries; ++i) {
+        if (renumbered[i] < 0) continue;
+        renumbered[i] = static_cast<std::int32_t>(used.size());
+        used.push_back(i);
+    }
+    for (std::int32_t& p : positions) p = renumbered[static_cast<std::size_t>(p)];
+    return used;
+}
+
+/// Which rows of the draft remain; the others are counted for the first reason that applies.
+std::vector<std::size_t> remaining_rows(const Study& study, const Task& task, const Pool& draft,
+                                        const FeatureFaults& faults, Pool& pool) {
+    const std::vector<std::string> reasons{"blank context", "missing features", "bad features"};
+    std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> counts;
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < draft.image.size(); ++i) {
+        const bool blank = draft.context[i] < 0;
+        const bool missing = !faults.missing.empty() && faults.missing[i];
+        const bool bad = !faults.bad.empty() && faults.bad[i];
+        if (blank || missing || bad) {
+            ++counts[{draft.dataset[i], blank ? 0u : missing ? 1u : 2u}];
+        } else {
+            kept.push_back(i);
+        }
+    }
+    std::string left;
+    for (const auto& [place, rows] : counts) {
+        const std::string& dataset = study.datasets[static_cast<std::size_t>(place.first)].id;
+        count(pool, dataset, reasons[place.second], "", rows);
+        left += (left.empty() ? "" : ", ") + std::to_string(rows) + " of \"" + dataset + "\" by " +
+                reasons[place.second];
+    }
+    if (kept.empty()) {
+        throw DataError({study.file}, "task \"" + task.id + "\" has no rows left: " + left,
+                        "complete the tables and features, or change the task's context");
+    }
+    return kept;
+}
+
+void count_policies(const Study& study, const Task& task, Pool& pool) {
+    const auto effect = [](LabelAs policy) {
+        return policy == LabelAs::excluded ? std::string("excluded")
+                                           : "counted " + std::string(name_of(policy));
+    };
+    for (const std::size_t d : task.datasets) {
+        for (std::size_t f = 0; f < task.findings.size(); ++f) {
+            std::int64_t uncertain = 0, blank = 0;
+            for (std::size_t i = 0; i < pool.image.size(); ++i) {
+                if (static_cast<std::size_t>(pool.dataset[i]) != d) continue;
+                uncertain += pool.stated[f][i] == Label::uncertain;
+                blank += pool.stated[f][i] == Label::blank;
+            }
+            const std::string& id = study.datasets[d].id;
+            count(pool, id, "uncertain label " + effect(task.uncertain), task.findings[f], uncertain);
+            count(pool, id, "blank label " + effect(task.blank), task.findings[f], blank);
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<Leak> find_leaks(const Study& study, std::span<const Table> tables, std::size_t position) {
+    struct Found {
+        std::set<std::string> splits;
+        std::int64_t rows = 0;
+        bool here = false;  // in the dataset itself, not only in one that shares its patients
+    };
+    std::map<std::string_view, Found> patients;
+    for (std::size_t d = 0; d < tables.size(); ++d) {
+        const Table& table = tables[d];
+        if (table.split.empty() || name_space(study, d) != name_space(study, position)) continue;
+        for (std::size_t r = 0; r < table.image.size(); ++r) {
+            if (table.patient[r].empty() || table.split[r].empty()) continue;
+            Found& found = patients[table.patient[r]];
+            found.splits.insert(table.split[r]);
+            ++found.rows;
+            found.here = found.here || d == position;
+        }
+    }
+    std::vector<Leak> leaks;
+    for (const auto& [patient, found] : patients) {
+        if (!found.here || found.splits.size() < 2) continue;
+        leaks.push_back({study.datasets[position].id, std::string(patient),
+                         std::vector<std::string>(found.splits.begin(), found.splits.end()), found.rows});
+    }
+    return leaks;
+}
+
+Pool draft_pool(const Study& study, const Task& task, std::span<const Table> tables) {
+    CANDOR_REQUIRE(tables.size() == study.datasets.size(), std::to_string(tables.size()));
+    Pool pool;
+    std::vector<Drawn> rows;
+    for (const std::size_t d : task.datasets) {
+        const std::vector<Drawn> drawn = draw_rows(study, task, tables, d, pool);
+        rows.insert(rows.end(), drawn.begin(), drawn.end());
+    }
+    std::ranges::sort(rows, {}, &Drawn::order);
+    require_one_row_an_image(study, tables, rows);
+    for (const Drawn& row : rows) {
+        pool.dataset.push_back(static_cast<std::int32_t>(row.dataset));
+        pool.table_row.emplace_back(static_cast<std::int64_t>(row.row));
+        pool.image.emplace_back(row.image);
+        pool.key.push_back(row.key);
+    }
+    fill_patients(study, tables, rows, pool);
+    fill_contexts(study, task, tables, rows, pool);
+    fill_labels(task, tables, rows, pool);
+    summarise(pool);
+    return pool;
+}
+
+Pool final_pool(const Study& study, const Task& task, const Pool& draft, const FeatureFaults& faults) {
+    for (const std::vector<bool>* flags : {&faults.missing, &faults.bad}) {
+        CANDOR_REQUIRE(flags->empty() || flags->size() == draft.image.size(), std::to_string(flags->size()));
+    }
+    Pool pool;
+    pool.exclusions = draft.exclusions;
+    const std::vector<std::size_t> kept = remaining_rows(study, task, draft, faults, pool);
+    pool.dataset = pick(draft.dataset, kept);
+    pool.table_row = pick(draft.table_row, kept);
+    pool.image = pick(draft.image, kept);
+    pool.key = pick(draft.key, kept);
+    pool.patient = pick(draft.patient, kept);
+    pool.context = pick(draft.context, kept);
+    for (const auto& labels : draft.labels) pool.labels.push_back(pick(labels, kept));
+    for (const auto& stated : draft.stated) pool.stated.push_back(pick(stated, kept));
+    const std::vector<std::size_t> patients = renumber(pool.patient, draft.patients.size());
+    pool.patients = pick(draft.patients, patients);
+    pool.is_own_patient = pick(draft.is_own_patient, patients);
+    pool.contexts = pick(draft.contexts, renumber(pool.context, draft.contexts.size()));
+    count_policies(study, task, pool);
+    summarise(pool);
+    return pool;
+}
+
+}  // namespace candor::study

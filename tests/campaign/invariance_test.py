@@ -1,0 +1,74 @@
+"""One study gives the same bits at any rank count, thread count, block size and order of input rows."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import h5py
+
+from reference.agreement import run_candor
+from reference.study_maker import make_study
+
+# Uneven on purpose: several datasets, contexts and tasks, and cells too small for some ranks to get any.
+STUDIES = {
+    "everything": dict(seed=18, rows=(60, 170), operator={"also": ["distinct", "literal", "unequal"],
+                                                          "candidates": "equal", "k": 2}, draws=2),
+    "larger": dict(seed=9, rows=(1500, 1600), operator={"k": 5, "bank_cap": 4000}, draws=1),
+}
+
+
+def datasets_of(path):
+    """Name, type, shape and bytes of every dataset outside /run."""
+    out = {}
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset) and name.split("/")[0] != "run":
+            out[name] = (str(item.dtype), item.shape, item[()].tobytes())
+
+    with h5py.File(path, "r") as f:
+        f.visititems(visit)
+    return out
+
+
+class Invariance(unittest.TestCase):
+    def check(self, name, variants):
+        """variants: label: (options, ranks, seed that permutes the input rows)."""
+        with tempfile.TemporaryDirectory() as folder:
+            study = make_study(os.path.join(folder, "plain"), **STUDIES[name])
+            first = run_candor(study, os.path.join(folder, "first.h5"))
+            expected = datasets_of(first)
+            self.assertGreater(len(expected["tables/cells"][2]), 0)
+            for label, (options, ranks, order_seed) in variants.items():
+                with self.subTest(study=name, variant=label):
+                    path = study
+                    if order_seed is not None:
+                        path = make_study(os.path.join(folder, label), order_seed=order_seed, **STUDIES[name])
+                    out = run_candor(path, os.path.join(folder, f"{label}.h5"), *options, ranks=ranks)
+                    found = datasets_of(out)
+                    self.assertEqual(found.keys(), expected.keys())
+                    different = [d for d in expected if found[d] != expected[d]]
+                    self.assertEqual(different, [])
+                    done = subprocess.run(["h5diff", "--exclude-path", "/run", first, out],
+                                          capture_output=True, text=True, timeout=120)
+                    self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_ranks(self):
+        for name in STUDIES:
+            self.check(name, {f"ranks{n}": ((), n, None) for n in (2, 3, 5, 7)})
+
+    def test_threads(self):
+        self.check("larger", {f"threads{n}": (("--threads", str(n)), 1, None)
+                              for n in range(1, min(4, len(os.sched_getaffinity(0))) + 1)})
+
+    def test_blocks(self):
+        self.check("larger", {f"block{n}": (("--block", str(n)), ranks, None)
+                              for n, ranks in ((64, 1), (1000, 1), (4096, 1), (64, 3))})
+
+    def test_order_of_rows(self):
+        for name in STUDIES:
+            self.check(name, {"shuffled": ((), 1, 1), "again": ((), 3, 2)})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+"""Runs the program on a study and compares everything it wrote with the reference."""
+
+import math
+import os
+import subprocess
+
+import h5py
+import numpy as np
+
+from reference import candor_reference as reference
+
+# Integers are compared exactly. Ratios of integers below 2^53 differ by the rounding of one or two divisions;
+# means over findings, interpolated quantiles and Benjamini-Hochberg add a handful of roundings of numbers up
+# to 1 (to the number of encoders for counts): 1e-13 is far above 20 * 2^-53 and far below 1 / queries^2.
+RATE_TOLERANCE = 1e-13
+
+TEXT_KEYS = {
+    "cells": ("task", "encoder", "finding", "context"), "findings": ("task", "encoder", "finding"),
+    "tasks": ("task", "encoder", "level"),
+    "rules": ("task", "encoder", "level", "finding", "context", "rule"),
+    "skipped": ("task", "finding", "context", "rule"), "panels": ("task", "level", "statistic"),
+    "families": ("family", "task"),
+}
+
+
+def cosine_tolerance(dimension):
+    """Bound on the difference of two double evaluations of a mean of cosines of unit vectors.
+
+    A dot product of d terms is off by at most d u sum|a_i b_i| <= d u (u = 2^-53), each norm adds about
+    (d/2 + 1) u, the division and the mean of k a few more: below (2 d + 8) u for each of the two programs.
+    """
+    return 4 * (dimension + 8) * 2.0 ** -53
+
+
+def run_candor(study, out, *options, ranks=1):
+    """The program's results file of a study; its messages on failure."""
+    command = [os.environ["CANDOR"], "run", study, "-o", out, *options]
+    if ranks > 1:
+        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(command)}\nexit {done.returncode}\n{done.stderr}")
+    return out
+
+
+def read_table(file, name):
+    """{key: {column: value}} in the file's order, text decoded."""
+    rows = {}
+    for record in file[f"tables/{name}"][:]:
+        row = {column: record[column].decode() if record.dtype[column].kind == "S" else record[column].item()
+               for column in record.dtype.names}
+        key = tuple(row[column] for column in TEXT_KEYS[name])
+        assert key not in rows, f"{name}: {key} stands there twice"
+        rows[key] = row
+    return rows
+
+
+def equal_values(expected, found, tolerance):
+    if isinstance(expected, (int, str, np.integer)):
+        return expected == found
+    if math.isnan(expected) or math.isnan(found):
+        return math.isnan(expected) and math.isnan(found)
+    return abs(expected - found) <= tolerance
+
+
+def tolerance_of(column, dimension):
+    if not column.startswith("cap"):
+        return RATE_TOLERANCE
+    # sqrt(2 - 2c) / 2 magnifies the error e of c: by at most sqrt(2e) / 2, at c = 1; interpolation adds none.
+    return math.sqrt(2 * cosine_tolerance(dimension))
+
+
+def compare_table(name, expected, found, dimension):
+    """Lines that say where a table differs; nothing where it does not."""
+    problems = [f"{name}: no row {key}" for key in expected if key not in found]
+    problems += [f"{name}: row {key} should not be there" for key in found if key not in expected]
+    for key in expected.keys() & found.keys():
+        for column, value in expected[key].items():
+            # Not every table has every column that the reference knows; the columns are checked elsewhere.
+            if column == "reason":
+                if not found[key][column].startswith(value):
+                    problems.append(f"{name} {key}: reason {found[key][column]!r}, not {value!r}")
+            elif column in found[key] and not equal_values(value, found[key][column],
+                                                           tolerance_of(column, dimension)):
+                problems.append(f"{name} {key} {column}: {found[key][column]!r}, not {value!r}")
+    return problems
+
+
+def compare_cases(task, expected, group, dimension):
+    problems = []
+    for column in ("image_id", "dataset", "context", "finding", "label"):
+        found = [v.decode() if isinstance(v, bytes) else int(v) for v in group[column][:]]
+        if found != expected[column]:
+            problems.append(f"cases/{task}/{column}: {len(found)} entries, {len(expected[column])} expected, "
+                            "or in another order")
+    if problems:
+        return problems
+    for column in ("dm", "c_pos", "c_neg", "s1"):
+        found = group[column][:]
+        if found.shape != expected[column].shape or np.isnan(found).any():
+            problems.append(f"cases/{task}/{column}: shape {found.shape}, not {expected[column].shape}, "
+                            "or NaN")
+            continue
+        worst = np.abs(found - expected[column]).max(initial=0)
+        if worst > cosine_tolerance(dimension):
+            problems.append(f"cases/{task}/{column}: off by {worst}")
+    return problems
+
+
+def compare_exclusions(file, expected, study):
+    """expected: {(task, dataset, what, detail): rows}; only what the reference counts is compared."""
+    kinds = {key[2] for key in expected}
+    found = {}
+    for record in file["tables/exclusions"][:]:
+        key = tuple(record[c].decode() for c in ("task", "dataset", "what", "detail"))
+        if record["rows"] and (key[2] in kinds or key in expected):
+            found[key] = int(record["rows"])
+    return [f"exclusions {key}: {found.get(key)}, not {expected.get(key)}"
+            for key in sorted(found.keys() | expected.keys()) if found.get(key) != expected.get(key)]
+
+
+def disagreements(study, results):
+    """Every place where the results file differs from the reference, as lines of text."""
+    problems = []
+    expected = reference.run(study)
+    with h5py.File(results, "r") as file:
+        dimension = 0
+        exclusions = {}
+        merged = {name: {} for name in TEXT_KEYS}
+        for task, (tables, cases, pool) in expected.items():
+            dimension = max([dimension] + [u.shape[1] for u in pool.units.values()])
+            for name, rows in tables.items():
+                merged[name].update(rows)
+            exclusions.update({(task, *key): rows for key, rows in pool.exclusions.items()})
+        for name, rows in merged.items():
+            problems += compare_table(name, rows, read_table(file, name), dimension)
+        for task, (_, cases, _) in expected.items():
+            problems += compare_cases(task, cases, file[f"cases/{task}"], dimension)
+        problems += compare_exclusions(file, exclusions, study)
+    return problems

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Every test, from a fresh clone: installs what is missing, builds candor and its tests, runs them with ctest.
+#   usage: tests/run.sh [CTEST OPTIONS]      e.g. tests/run.sh -R study
+set -euo pipefail
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=jobs/setup.sh
+source "$top/jobs/setup.sh"
+
+ensure_packages "${build_packages[@]}" "${test_packages[@]}"
+build_release "$top" -DCANDOR_TESTS=ON
+ctest --test-dir "$top/build/release" --output-on-failure -j "$(nproc)" "$@"

@@ -1,0 +1,3 @@
+// Entry of a room's serial test program.
+#define BOOST_TEST_MODULE candor
+#include <boost/test/unit_test.hpp>
