@@ -50,7 +50,8 @@ int check_command(const std::vector<std::string>& arguments) {
         if (world.rank() == 0) write_output(text_of(report));
         if (report.problems.empty()) return;
         // All of them were printed with the report; the error line says how it ends.
-        throw DataError({places[0]}, std::to_string(report.problems.size()) + " problems stand against a run",
+        throw DataError({places[0]}, std::to_string(report.problems.size()) +
+                            (report.problems.size() == 1 ? " problem stands" : " problems stand") + " against a run",
                         "mend what the lines beginning with \"problem\" name");
     });
 }

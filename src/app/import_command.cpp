@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cmath>
-#include <iostream>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "candor/app/options.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/matrix.hpp"
 #include "candor/base/text.hpp"
@@ -23,17 +23,14 @@ namespace {
 
 namespace po = boost::program_options;
 
-// Program_options wants a name for what has none; nobody types one with blanks.
-constexpr const char* features_name = "file of features";
-
 constexpr const char* usage = R"(Usage: candor import -o OUT.h5 FEATURES [--ids FILE] [options]
 
 Writes FEATURES as a feature file: HDF5 with /features (rows x dimension), /image_id and, for erased images,
 /finding. What FEATURES and FILE are is told by their content, not by their names:
 
   .npy   features as a matrix; ids, as an array of text
-  .npz   features as the array --key (default: "features", or the only one); ids as --ids-key (default: image_id)
-  HDF5   features as the dataset --dataset (default: /features); ids as --ids-key (default: /image_id)
+  .npz   features as the array --key (default: "features", or the only one); ids as --ids-key (image_id)
+  HDF5   features as the dataset --dataset (default: /features); ids as --ids-key (/image_id)
   CSV    features from all columns but the id's, or from --columns; ids from --id-column
   text   ids, one a line
 
@@ -43,13 +40,12 @@ Examples:
   candor import -o features/dino/chest.h5 chest.npy --ids ids.txt
   candor import -o features/dino/chest.h5 chest.npy --ids chest.csv --id-column image_id
   candor import -o features/dino/chest.h5 chest.npz --key embeddings --ids-key names
-  candor import -o features/hand/chest.h5 radiomics.csv --id-column image_id --columns area,mean,entropy --scale standard
-
-Options:)";
+  candor import -o features/hand/chest.h5 radiomics.csv --columns area,mean,entropy --scale standard
+)";
 
 struct Options {
     std::string features, output, ids, ids_key, id_column, finding_column, dataset, key, columns;
-    std::string type, scale;
+    std::string type, scale = "none";
     bool overwrite = false, allow_nonfinite = false, quiet = false, help = false;
 };
 
@@ -81,58 +77,47 @@ class CsvArray final : public store::Array {
 
 Options parse_options(const std::vector<std::string>& arguments) {
     Options o;
-    po::options_description shown;
-    po::options_description all;
-    // clang-format off
-    shown.add_options()
-        ("output,o", po::value(&o.output), "the feature file to write")
-        ("ids", po::value(&o.ids), "file with the ids of the rows, in their order")
-        ("ids-key", po::value(&o.ids_key), "array or dataset of ids within an .npz or HDF5 file")
-        ("id-column", po::value(&o.id_column), "column of ids, in the CSV given by --ids, else in FEATURES (default: image_id)")
-        ("finding-column", po::value(&o.finding_column), "column of the same CSV that names the region erased in each row")
-        ("dataset", po::value(&o.dataset), "dataset of an HDF5 file")
-        ("key", po::value(&o.key), "array of an .npz file")
-        ("columns", po::value(&o.columns), "columns of a CSV file to use, in this order: a,b,c")
-        ("type", po::value(&o.type), "float16, float32 or float64 (default: as in FEATURES; float32 from CSV)")
-        ("scale", po::value(&o.scale)->default_value("none"), "none, or standard: each column to mean 0 and variance 1 over the rows; constant columns to 0")
-        ("allow-nonfinite", po::bool_switch(&o.allow_nonfinite), "keep rows that hold NaN or infinity (candor run then needs on_bad_row = \"drop\")")
-        ("overwrite", po::bool_switch(&o.overwrite), "replace OUT.h5")
-        ("quiet", po::bool_switch(&o.quiet), "print nothing but errors")
-        ("help,h", po::bool_switch(&o.help), "this text");
-    all.add(shown).add_options()(features_name, po::value(&o.features), "");
-    // clang-format on
-    po::positional_options_description positions;
-    positions.add(features_name, 1);
-    std::vector<std::string> known;
-    for (const auto& option : shown.options()) known.push_back("--" + option->long_name());
-
-    try {
-        // Guessing abbreviations would make an option that is added later change what a command means.
-        const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::variables_map values;
-        po::store(po::command_line_parser(arguments).options(all).positional(positions).style(style).run(), values);
-        po::notify(values);
-    } catch (const po::unknown_option& error) {
-        const std::string given = error.get_option_name();
-        const std::string near = nearest_name(given, known);
-        throw UsageError(given, "is not an option of candor import" + (near.empty() ? "" : "; did you mean " + near + "?"));
-    } catch (const po::too_many_positional_options_error&) {
-        throw UsageError("candor import", "takes one file of features");
-    } catch (const po::error& error) {
-        throw UsageError("candor import", error.what());
-    }
+    po::options_description known;
+    known.add_options()                                                                        //
+        ("output,o", po::value(&o.output)->value_name("OUT.h5"), "the feature file to write")  //
+        ("ids", po::value(&o.ids)->value_name("FILE"), "ids of the rows, in their order")      //
+        ("ids-key", po::value(&o.ids_key)->value_name("NAME"),
+         "array or dataset of ids of an .npz or HDF5 file")  //
+        ("id-column", po::value(&o.id_column)->value_name("NAME"),
+         "column of ids, in the CSV given by --ids, else in FEATURES (default: image_id)")  //
+        ("finding-column", po::value(&o.finding_column)->value_name("NAME"),
+         "column of the same CSV that names the region erased in each row")                            //
+        ("dataset", po::value(&o.dataset)->value_name("NAME"), "dataset of features of an HDF5 file")  //
+        ("key", po::value(&o.key)->value_name("NAME"), "array of features of an .npz file")            //
+        ("columns", po::value(&o.columns)->value_name("A,B,C"),
+         "columns of a CSV file to use, in this order")  //
+        ("type", po::value(&o.type)->value_name("TYPE"),
+         "float16, float32 or float64 (default: as in FEATURES; float32 from CSV)")  //
+        ("scale", po::value(&o.scale)->value_name("HOW"),
+         "none (default), or standard: each column to mean 0 and variance 1 over the rows, constant columns "
+         "to 0")  //
+        ("allow-nonfinite", po::bool_switch(&o.allow_nonfinite),
+         "keep rows that hold NaN or infinity; a run then needs on_bad_row = \"drop\"")  //
+        ("overwrite", po::bool_switch(&o.overwrite), "replace OUT.h5 where it exists")   //
+        ("quiet", po::bool_switch(&o.quiet), "print nothing but errors")                 //
+        ("help", po::bool_switch(&o.help), "this text");
+    const std::vector<std::string> places = parse_arguments("import", arguments, known, 1);
     if (o.help) {
-        std::cout << usage << '\n' << shown;
+        print_help(usage, known);
         return o;
     }
-    if (o.features.empty()) throw UsageError("candor import", "no file of features was given; see candor import --help");
-    if (o.output.empty()) throw UsageError("--output", "the feature file to write was not named; give -o OUT.h5");
+    if (places.empty())
+        throw UsageError("candor import", "name a file of features; see candor import --help");
+    o.features = places[0];
+    if (o.output.empty())
+        throw UsageError("--output", "the feature file to write was not named; give -o OUT.h5");
     if (o.scale != "none" && o.scale != "standard") throw UsageError("--scale", "must be none or standard");
     if (!o.type.empty() && !store::element_type_of(o.type)) {
         throw UsageError("--type", "must be float16, float32 or float64");
     }
     if (o.scale == "standard" && o.allow_nonfinite) {
-        throw UsageError("--scale standard", "cannot be had with --allow-nonfinite: columns with NaN have no mean");
+        throw UsageError("--scale standard",
+                         "cannot be had with --allow-nonfinite: columns with NaN have no mean");
     }
     return o;
 }
@@ -141,11 +126,13 @@ std::size_t column_of(const study::Csv& csv, const std::string& file, const std:
     const auto found = std::find(csv.header.begin(), csv.header.end(), name);
     if (found != csv.header.end()) return static_cast<std::size_t>(found - csv.header.begin());
     const std::string near = nearest_name(name, csv.header);
-    throw DataError({file, std::nullopt, name}, "there is no such column",
-                    near.empty() ? "the columns are " + first_names(csv.header, 10) : "did you mean \"" + near + "\"?");
+    throw DataError(
+        {file, std::nullopt, name}, "there is no such column",
+        near.empty() ? "the columns are " + first_names(csv.header, 10) : "did you mean \"" + near + "\"?");
 }
 
-std::vector<std::string> text_column(const study::Csv& csv, const std::string& file, const std::string& name) {
+std::vector<std::string> text_column(const study::Csv& csv, const std::string& file,
+                                     const std::string& name) {
     const std::size_t column = column_of(csv, file, name);
     std::vector<std::string> texts;
     for (const auto& record : csv.records) texts.push_back(record[column]);
@@ -169,10 +156,12 @@ void take_numbers(const study::Csv& csv, const Options& o, Source& source) {
             if (!is_id && !is_finding) columns.push_back(j);
         }
     } else {
-        for (const std::string& name : split_text(o.columns, ',')) columns.push_back(column_of(csv, o.features, name));
+        for (const std::string& name : split_text(o.columns, ','))
+            columns.push_back(column_of(csv, o.features, name));
     }
     if (columns.empty() || csv.records.empty()) {
-        throw DataError({o.features}, std::string("has no ") + (columns.empty() ? "columns of features" : "rows"));
+        throw DataError({o.features},
+                        std::string("has no ") + (columns.empty() ? "columns of features" : "rows"));
     }
     std::vector<double> values;
     values.reserve(columns.size() * csv.records.size());
@@ -198,35 +187,43 @@ Source open_source(const Options& o) {
     Source source;
     const store::FileKind kind = store::kind_of(store::InputFile(o.features));
     const bool is_csv = kind == store::FileKind::other;
-    if (kind != store::FileKind::zip) refuse("--key", o.key, "names an array of an .npz file, which FEATURES is not");
-    if (kind != store::FileKind::hdf5) refuse("--dataset", o.dataset, "names a dataset of HDF5, which FEATURES is not");
+    if (kind != store::FileKind::zip)
+        refuse("--key", o.key, "names an array of an .npz file, which FEATURES is not");
+    if (kind != store::FileKind::hdf5)
+        refuse("--dataset", o.dataset, "names a dataset of HDF5, which FEATURES is not");
     if (!is_csv) refuse("--columns", o.columns, "names columns of a CSV file, which FEATURES is not");
 
-    const bool ids_are_text = !o.ids.empty() && store::kind_of(store::InputFile(o.ids)) == store::FileKind::other;
+    const bool ids_are_text =
+        !o.ids.empty() && store::kind_of(store::InputFile(o.ids)) == store::FileKind::other;
     const bool ids_in_csv = o.ids.empty() ? is_csv : ids_are_text && !o.id_column.empty();
     if (ids_are_text && o.id_column.empty() && o.ids.ends_with(".csv")) {
         throw UsageError("--id-column", "which column of " + o.ids + " holds the ids was not said");
     }
     if (!ids_in_csv) {
         refuse("--id-column", o.id_column, "names a column of a CSV file, which the ids do not come from");
-        refuse("--finding-column", o.finding_column, "names a column of a CSV file, which the ids do not come from");
+        refuse("--finding-column", o.finding_column,
+               "names a column of a CSV file, which the ids do not come from");
     } else {
-        refuse("--ids-key", o.ids_key, "names an array of an .npz or HDF5 file, which the ids do not come from");
+        refuse("--ids-key", o.ids_key,
+               "names an array of an .npz or HDF5 file, which the ids do not come from");
     }
 
     if (is_csv) {
         const study::Csv csv = study::parse_csv(o.features, store::read_whole_file(o.features));
-        take_numbers(csv, o, source);
         if (o.ids.empty()) take_ids(csv, o.features, o, source);
+        take_numbers(csv, o, source);
     } else {
         source.array = store::open_array(o.features, kind == store::FileKind::zip ? o.key : o.dataset);
         source.default_type = source.array->type;
     }
     if (ids_in_csv) {
-        if (!o.ids.empty()) take_ids(study::parse_csv(o.ids, store::read_whole_file(o.ids)), o.ids, o, source);
+        if (!o.ids.empty())
+            take_ids(study::parse_csv(o.ids, store::read_whole_file(o.ids)), o.ids, o, source);
     } else {
         if (o.ids.empty() && kind == store::FileKind::npy) {
-            throw UsageError("--ids", "an .npy file carries no ids; give --ids FILE, one id a line in the order of the rows");
+            throw UsageError(
+                "--ids",
+                "an .npy file carries no ids; give --ids FILE, one id a line in the order of the rows");
         }
         source.ids_from = o.ids.empty() ? o.features : o.ids;
         source.ids = store::open_texts(source.ids_from, o.ids_key);
@@ -236,17 +233,18 @@ Source open_source(const Options& o) {
     }
     const auto ids = static_cast<std::int64_t>(source.ids.size());
     if (ids != source.array->rows) {
-        throw DataError({source.ids_from}, "has " + std::to_string(ids) + " ids, but " + o.features + " has " +
-                                               std::to_string(source.array->rows) + " rows");
+        throw DataError({source.ids_from}, "has " + std::to_string(ids) + " ids, but " + o.features +
+                                               " has " + std::to_string(source.array->rows) + " rows");
     }
     if (!source.findings.empty() && source.findings.size() != source.ids.size()) {
-        throw DataError({source.ids_from}, "has " + std::to_string(source.findings.size()) + " findings, but " +
-                                               std::to_string(ids) + " ids");
+        throw DataError({source.ids_from}, "has " + std::to_string(source.findings.size()) +
+                                               " findings, but " + std::to_string(ids) + " ids");
     }
     store::check_ids(source.ids_from, source.ids, source.findings);
     for (std::size_t i = 0; i < source.findings.size(); ++i) {
         if (source.findings[i].empty()) {
-            throw DataError({source.ids_from, static_cast<std::int64_t>(i), {}, source.ids[i]}, "the finding is blank");
+            throw DataError({source.ids_from, static_cast<std::int64_t>(i), {}, source.ids[i]},
+                            "the finding is blank");
         }
     }
     return source;
@@ -272,7 +270,8 @@ void refuse_nonfinite(const Source& source, const std::string& file) {
     for_each_block(*source.array, [&](std::int64_t first, MatrixView<double> rows) {
         for (std::int64_t i = 0; i < rows.rows; ++i) {
             const auto row = rows.row(i);
-            const bool finite = std::all_of(row.begin(), row.end(), [](double x) { return std::isfinite(x); });
+            const bool finite =
+                std::all_of(row.begin(), row.end(), [](double x) { return std::isfinite(x); });
             if (!finite) bad.push_back(source.ids[static_cast<std::size_t>(first + i)]);
         }
     });
@@ -342,16 +341,18 @@ int import_command(const std::vector<std::string>& arguments) {
     for_each_block(*source.array, [&](std::int64_t, MatrixView<double> rows) {
         for (std::int64_t i = 0; scale && i < rows.rows; ++i) {
             const auto row = rows.row(i);
-            for (std::size_t j = 0; j < row.size(); ++j) row[j] = (row[j] - scale->mean[j]) * scale->factor[j];
+            for (std::size_t j = 0; j < row.size(); ++j)
+                row[j] = (row[j] - scale->mean[j]) * scale->factor[j];
         }
         writer.append(rows);
     });
     writer.finish(source.ids, source.findings);
 
     if (!o.quiet) {
-        std::cout << source.array->rows << " rows, " << source.array->cols << " columns, " << store::name_of(type);
-        if (scale) std::cout << ", scaled (" << scale->constant << " constant columns set to 0)";
-        std::cout << ": " << o.output << '\n';
+        const std::string scaled =
+            scale ? ", scaled (" + std::to_string(scale->constant) + " constant columns set to 0)" : "";
+        write_output(std::to_string(source.array->rows) + " rows, " + std::to_string(source.array->cols) +
+                     " columns, " + std::string(store::name_of(type)) + scaled + ": " + o.output + "\n");
     }
     return static_cast<int>(ExitCode::done);
 }

@@ -13,6 +13,7 @@
 #include "candor/app/show_command.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
+#include "candor/parallel/session.hpp"
 
 namespace {
 
@@ -60,20 +61,23 @@ int dispatch(const std::vector<std::string>& words) {
                                                                                        : "did you mean " + near + "?"));
 }
 
+int fail(candor::ExitCode code, const std::string& text) {
+    // Outside a session every rank fails alike, so one speaks for all.
+    if (candor::parallel::launched_rank() == 0) std::fprintf(stderr, "candor: error: %s\n", text.c_str());
+    return static_cast<int>(code);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     try {
         return dispatch({argv + 1, argv + argc});
     } catch (const candor::Error& error) {
-        std::fprintf(stderr, "candor: error: %s\n", error.what());
-        return static_cast<int>(error.code());
+        return fail(error.code(), error.what());
     } catch (const std::bad_alloc&) {
-        std::fputs("candor: error: out of memory\n", stderr);
-        return static_cast<int>(candor::ExitCode::machine);
+        return fail(candor::ExitCode::machine, "out of memory");
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "candor: error: internal fault: %s; please report this with the command you ran\n",
-                     error.what());
-        return static_cast<int>(candor::ExitCode::internal);
+        return fail(candor::ExitCode::internal,
+                    std::string("internal fault: ") + error.what() + "; please report this with the command you ran");
     }
 }

@@ -9,6 +9,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
+#include "candor/parallel/session.hpp"
 
 namespace candor::app {
 
@@ -63,6 +64,7 @@ std::vector<std::string> parse_arguments(const std::string& command, const std::
 }
 
 void print_help(const std::string& usage, const po::options_description& options) {
+    if (parallel::launched_rank() != 0) return;  // once, not once a rank
     std::ostringstream text;
     text << usage << "\nOptions:\n" << options;
     write_output(std::move(text).str());

@@ -29,8 +29,8 @@ namespace po = boost::program_options;
 
 constexpr const char* usage = R"(Usage: candor show OUT.h5 [TABLE] [options]
 
-Without TABLE: an overview of the study. With TABLE: that table. Formats text, md and tex are for people: rates as
-percentages, rounded. csv and json are for programs: as stored, every digit.
+Without TABLE: an overview of the study. With TABLE: that table. Formats text, md and tex are for people:
+rates as percentages, rounded. csv and json are for programs: as stored, every digit.
 
 Examples:
   candor show results.h5
@@ -55,9 +55,8 @@ ShowOptions parse_options(const std::vector<std::string>& arguments) {
         ("list", po::bool_switch(&options.list), "the tables of the file, with their columns")  //
         ("format", po::value(&format)->default_value("text"), "text, csv, json, md or tex")     //
         ("where", po::value(&where)->composing()->value_name("COLUMN=VALUE"),
-         "only rows that hold this value, or with != do not; may be given several times: a row must meet "
-         "all. "
-         "Numbers compare as stored (fractions); nan is what is undefined")  //
+         "only rows that hold this value, or with != do not; may be given several times: a row must "
+         "meet all. Numbers compare as stored (fractions); nan is what is undefined")  //
         ("columns", po::value(&columns)->composing()->value_name("A,B,C"),
          "only these columns, in this order")                                     //
         ("quiet", po::bool_switch(&options.quiet), "no notes on standard error")  //

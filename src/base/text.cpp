@@ -17,6 +17,7 @@ std::string_view trim(std::string_view text) {
 
 std::optional<double> parse_real(std::string_view text) {
     double value = 0;
+    if (text.starts_with("+-")) return std::nullopt;
     if (text.starts_with('+')) text.remove_prefix(1);
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;

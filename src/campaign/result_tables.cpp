@@ -158,8 +158,8 @@ struct ChanceFamily {
 };
 
 void put_family(Rows& rows, const study::Study& study, const std::string& task, const ChanceFamily& family) {
-    double smallest = 0;  // resamples may be invalid in some tests: the coarsest one sets the floor of the family
-    for (const double p : family.smallest) smallest = std::isnan(p) ? smallest : std::max(smallest, p);
+    double smallest = 1;  // tests with fewer valid resamples have a higher floor than the family's
+    for (const double p : family.smallest) smallest = std::isnan(p) ? smallest : std::min(smallest, p);
     const stats::Family summary = stats::summarise_family(family.p, study.test.alpha, smallest);
     rows.begin();
     rows.put("family", family.name);

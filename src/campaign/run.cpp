@@ -39,6 +39,10 @@ void warn_of(const Prepared& prepared, const Log& log) {
                         std::string(study::name_of(work.rules.front())) +
                         "\" is not calibrated; read it beside \"distinct\" in the table rules");
         }
+        for (const study::Exclusion& one : work.pool.exclusions) {
+            log.info("task \"" + task + "\": " + std::to_string(one.rows) + " rows of \"" + one.dataset + "\": " + one.what +
+                     (one.detail.empty() ? "" : " (" + one.detail + ")"));
+        }
         std::int64_t skipped = 0;
         for (const study::Cell& cell : work.cells) skipped += !cell.scored();
         if (skipped > 0) {

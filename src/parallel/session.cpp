@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <initializer_list>
 #include <set>
 #include <thread>
 
@@ -27,14 +28,17 @@ struct Session::Turn {
 
 namespace {
 
-int started_by_launcher() {
-    for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+/// The first of the environment variables that is set to a number, or `otherwise`.
+int from_environment(std::initializer_list<const char*> variables, int otherwise) {
+    for (const char* variable : variables) {
         const char* value = std::getenv(variable);
         if (value == nullptr) continue;
-        if (const auto ranks = parse_integer(value)) return static_cast<int>(*ranks);
+        if (const auto number = parse_integer(value)) return static_cast<int>(*number);
     }
-    return 1;
+    return otherwise;
 }
+
+int launched_ranks() { return from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}, 1); }
 
 Communicator open_world(int& argc, char**& argv) {
     int provided = 0;
@@ -53,9 +57,9 @@ cpu_set_t affinity() {
 }  // namespace
 
 Session::Session(int& argc, char**& argv) : world_(open_world(argc, argv)), turn_(new Turn) {
-    if (world_.size() == 1 && started_by_launcher() > 1) {
+    if (world_.size() == 1 && launched_ranks() > 1) {
         fail(ExitCode::machine,
-             "candor: error: the launcher started " + std::to_string(started_by_launcher()) +
+             "candor: error: the launcher started " + std::to_string(launched_ranks()) +
                  " copies that do not see each other; use the mpirun of the MPI that candor was built with, or srun "
                  "--mpi=pmix");
     }
@@ -111,6 +115,8 @@ void Session::follow(ExitCode code) noexcept {
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
     std::_Exit(static_cast<int>(code));
 }
+
+int launched_rank() { return from_environment({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}, 0); }
 
 std::string mpi_version() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];

@@ -63,7 +63,8 @@ void read_rows(const Array& array, std::span<const FeatureRow> which, MatrixView
 
 std::int64_t array_bytes(const std::string& where, std::int64_t rows, std::int64_t cols, std::int64_t size) {
     std::int64_t bytes = 0;
-    const bool overflows = __builtin_mul_overflow(rows, cols, &bytes) || __builtin_mul_overflow(bytes, size, &bytes);
+    const bool overflows =
+        __builtin_mul_overflow(rows, cols, &bytes) || __builtin_mul_overflow(bytes, size, &bytes);
     if (rows < 0 || cols < 0 || overflows || bytes > std::int64_t{1} << 62) {
         throw DataError({where}, "claims " + std::to_string(rows) + " x " + std::to_string(cols) +
                                      " numbers, more than any file holds");

@@ -15,13 +15,15 @@ namespace candor::store {
 namespace {
 
 void refuse_name(const std::string& path, const std::string& name, const char* kind) {
-    if (!name.empty()) throw UsageError(path, std::string("is ") + kind + " and has no array named \"" + name + "\"");
+    if (!name.empty())
+        throw UsageError(path, std::string("is ") + kind + " and has no array named \"" + name + "\"");
 }
 
 std::string matrix_of(const Npz& archive, const std::string& path) {
     if (archive.has("features")) return "features";
     if (archive.names().size() == 1) return archive.names().front();
-    throw UsageError(path, "holds several arrays: " + first_names(archive.names(), 10) + "; name one with --key");
+    throw UsageError(path,
+                     "holds several arrays: " + first_names(archive.names(), 10) + "; name one with --key");
 }
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -50,14 +52,18 @@ std::vector<std::string> lines_of(const std::string& path) {
 std::unique_ptr<Array> open_array(const std::string& path, const std::string& name) {
     InputFile file(path);
     switch (kind_of(file)) {
-        case FileKind::npy: refuse_name(path, name, "an .npy file"); return npy_array(NpyBytes(std::move(file)));
+        case FileKind::npy:
+            refuse_name(path, name, "an .npy file");
+            return npy_array(NpyBytes(std::move(file)));
         case FileKind::zip: {
             const Npz archive(path);
             return npy_array(archive.member(name.empty() ? matrix_of(archive, path) : name));
         }
         case FileKind::hdf5:
-            return hdf5_array(path, std::make_shared<Handle>(open_hdf5_file(path)), name.empty() ? "/features" : name);
-        case FileKind::other: break;
+            return hdf5_array(path, std::make_shared<Handle>(open_hdf5_file(path)),
+                              name.empty() ? "/features" : name);
+        case FileKind::other:
+            break;
     }
     throw DataError({path}, "is none of .npy, .npz and HDF5");
 }
@@ -76,8 +82,11 @@ std::vector<std::string> open_texts(const std::string& path, const std::string& 
             for (std::string& text : texts) text = trim(text);
             return texts;
         }
-        case FileKind::hdf5: return hdf5_texts(path, open_hdf5_file(path).get(), name.empty() ? "/image_id" : name);
-        case FileKind::other: refuse_name(path, name, "a text file"); return lines_of(path);
+        case FileKind::hdf5:
+            return hdf5_texts(path, open_hdf5_file(path).get(), name.empty() ? "/image_id" : name);
+        case FileKind::other:
+            refuse_name(path, name, "a text file");
+            return lines_of(path);
     }
     return {};
 }

@@ -37,9 +37,12 @@ void copy_halves(const std::byte* stored, std::span<T> out) {
 
 std::string_view name_of(ElementType type) {
     switch (type) {
-        case ElementType::float16: return "float16";
-        case ElementType::float32: return "float32";
-        case ElementType::float64: return "float64";
+        case ElementType::float16:
+            return "float16";
+        case ElementType::float32:
+            return "float32";
+        case ElementType::float64:
+            return "float64";
     }
     return {};
 }
@@ -53,9 +56,12 @@ std::optional<ElementType> element_type_of(std::string_view name) {
 
 std::int64_t size_of(ElementType type) {
     switch (type) {
-        case ElementType::float16: return 2;
-        case ElementType::float32: return 4;
-        case ElementType::float64: return 8;
+        case ElementType::float16:
+            return 2;
+        case ElementType::float32:
+            return 4;
+        case ElementType::float64:
+            return 8;
     }
     return 0;
 }
@@ -63,7 +69,8 @@ std::int64_t size_of(ElementType type) {
 float half_to_float(std::uint16_t bits) {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t magnitude = bits & 0x7fffu;
-    // Subnormals by integer arithmetic, so that a thread that flushes subnormal floats to zero changes nothing.
+    // Subnormals by integer arithmetic, so that a thread that flushes subnormal floats to zero changes
+    // nothing.
     const std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
     const std::uint32_t normal = (magnitude << 13) + (std::uint32_t{127 - 15} << 23);
     const std::uint32_t special = (magnitude << 13) | 0x7f800000u;
@@ -79,9 +86,10 @@ std::uint16_t float_to_half(double value) {
         return static_cast<std::uint16_t>(sign | 0x7c00u | (payload ? payload : 0x0200u));
     }
     const double magnitude = std::fabs(value);
-    if (magnitude >= 65520.0) return static_cast<std::uint16_t>(sign | 0x7c00u);  // half of the last gap beyond 65504
-    // Below 2^-14 the gap is 2^-24 throughout; above, 2^(e - 10). A round up into the next binade carries into
-    // the exponent by itself.
+    if (magnitude >= 65520.0)
+        return static_cast<std::uint16_t>(sign | 0x7c00u);  // half of the last gap beyond 65504
+    // Below 2^-14 the gap is 2^-24 throughout; above, 2^(e - 10). A round up into the next binade carries
+    // into the exponent by itself.
     const int exponent = magnitude < 0x1p-14 ? -14 : std::ilogb(magnitude);
     const double steps = std::nearbyint(std::ldexp(magnitude, 10 - exponent));
     const int offset = magnitude < 0x1p-14 ? 0 : (exponent + 15) * 1024 - 1024;
@@ -96,9 +104,12 @@ void decode(ElementType type, const std::byte* stored, std::span<float> out) {
 
 void decode(ElementType type, const std::byte* stored, std::span<double> out) {
     switch (type) {
-        case ElementType::float16: return copy_halves(stored, out);
-        case ElementType::float32: return copy_values<float>(stored, out);
-        case ElementType::float64: return copy_values<double>(stored, out);
+        case ElementType::float16:
+            return copy_halves(stored, out);
+        case ElementType::float32:
+            return copy_values<float>(stored, out);
+        case ElementType::float64:
+            return copy_values<double>(stored, out);
     }
 }
 

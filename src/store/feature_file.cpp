@@ -21,13 +21,18 @@ struct FeatureFile::Source {
     explicit Source(const std::string& p) : path(p) {
         InputFile file(path);
         switch (kind_of(file)) {
-            case FileKind::npy: array = npy_array(NpyBytes(std::move(file))); break;
-            case FileKind::hdf5: open_hdf5(); break;
+            case FileKind::npy:
+                array = npy_array(NpyBytes(std::move(file)));
+                break;
+            case FileKind::hdf5:
+                open_hdf5();
+                break;
             case FileKind::zip:
                 throw DataError({path}, "is a zip archive (.npz), not a feature file",
                                 "import it first with candor import");
             case FileKind::other:
-                throw DataError({path}, "is neither HDF5 nor .npy: its first bytes are those of another kind of file",
+                throw DataError({path},
+                                "is neither HDF5 nor .npy: its first bytes are those of another kind of file",
                                 "import other formats with candor import");
         }
     }
@@ -60,13 +65,27 @@ FeatureFile::~FeatureFile() = default;
 FeatureFile::FeatureFile(FeatureFile&&) noexcept = default;
 FeatureFile& FeatureFile::operator=(FeatureFile&&) noexcept = default;
 
-const std::string& FeatureFile::path() const { return source_->path; }
-std::int64_t FeatureFile::rows() const { return source_->array->rows; }
-std::int64_t FeatureFile::dimension() const { return source_->array->cols; }
-ElementType FeatureFile::type() const { return source_->array->type; }
-bool FeatureFile::has_ids() const { return !source_->ids.empty(); }
-const std::vector<std::string>& FeatureFile::ids() const { return source_->ids; }
-const std::vector<std::string>& FeatureFile::findings() const { return source_->findings; }
+const std::string& FeatureFile::path() const {
+    return source_->path;
+}
+std::int64_t FeatureFile::rows() const {
+    return source_->array->rows;
+}
+std::int64_t FeatureFile::dimension() const {
+    return source_->array->cols;
+}
+ElementType FeatureFile::type() const {
+    return source_->array->type;
+}
+bool FeatureFile::has_ids() const {
+    return !source_->ids.empty();
+}
+const std::vector<std::string>& FeatureFile::ids() const {
+    return source_->ids;
+}
+const std::vector<std::string>& FeatureFile::findings() const {
+    return source_->findings;
+}
 
 void FeatureFile::read(std::span<const FeatureRow> which, MatrixView<float> out) const {
     read_rows(*source_->array, which, out);
@@ -82,7 +101,8 @@ void write_feature_file(const std::string& path, const FeatureTable& table, bool
     writer.finish(table.ids, table.findings);
 }
 
-void check_ids(const std::string& file, std::span<const std::string> ids, std::span<const std::string> findings) {
+void check_ids(const std::string& file, std::span<const std::string> ids,
+               std::span<const std::string> findings) {
     std::vector<std::string> with_region;
     for (std::size_t i = 0; i < findings.size(); ++i) with_region.push_back(ids[i] + '\0' + findings[i]);
 
@@ -91,11 +111,13 @@ void check_ids(const std::string& file, std::span<const std::string> ids, std::s
     for (std::size_t i = 0; i < ids.size(); ++i) {
         const auto row = static_cast<std::int64_t>(i);
         if (ids[i].empty()) throw DataError({file, row}, "the image id is blank");
-        if (ids[i].find('\0') != std::string::npos) throw DataError({file, row}, "the image id holds a NUL byte");
+        if (ids[i].find('\0') != std::string::npos)
+            throw DataError({file, row}, "the image id holds a NUL byte");
         const auto [first, is_new] = seen.emplace(with_region.empty() ? ids[i] : with_region[i], row);
         if (!is_new) {
-            throw DataError({file, row, {}, ids[i]}, "the image id came before in row " + std::to_string(first->second) +
-                                                         (with_region.empty() ? "" : " for the same finding"));
+            throw DataError({file, row, {}, ids[i]},
+                            "the image id came before in row " + std::to_string(first->second) +
+                                (with_region.empty() ? "" : " for the same finding"));
         }
     }
 }

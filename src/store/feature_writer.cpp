@@ -43,19 +43,22 @@ struct FeatureWriter::File {
         const Handle text = text_type(width);
         const Handle space(checked(H5Screate_simple(1, &extent, nullptr), part, "texts"), H5Sclose);
         const Handle properties = dataset_properties();
-        Handle texts(checked(H5Dcreate2(file.get(), name, text.get(), space.get(), H5P_DEFAULT, properties.get(),
-                                        H5P_DEFAULT), part, "texts"), H5Dclose);
+        Handle texts(checked(H5Dcreate2(file.get(), name, text.get(), space.get(), H5P_DEFAULT,
+                                        properties.get(), H5P_DEFAULT),
+                             part, "texts"),
+                     H5Dclose);
         std::vector<char> bytes(width * values.size(), '\0');
         for (std::size_t i = 0; i < values.size(); ++i) {
             std::memcpy(bytes.data() + i * width, values[i].data(), values[i].size());
         }
-        checked(H5Dwrite(texts.get(), text.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), part, "write");
+        checked(H5Dwrite(texts.get(), text.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), part,
+                "write");
         checked(texts.close(), part, "close");
     }
 };
 
-FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int64_t rows, std::int64_t dimension,
-                             bool overwrite) {
+FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int64_t rows,
+                             std::int64_t dimension, bool overwrite) {
     CANDOR_REQUIRE(rows > 0 && dimension > 0, std::to_string(rows) + " x " + std::to_string(dimension));
     std::error_code ignored;
     if (!overwrite && std::filesystem::exists(path, ignored)) {
@@ -72,8 +75,8 @@ FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int
 
     const Handle access(checked(H5Pcreate(H5P_FILE_ACCESS), part, "create"), H5Pclose);
     checked(H5Pset_file_locking(access.get(), false, true), part, "create");
-    started->file = Handle(checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), part, "create"),
-                           H5Fclose);
+    started->file = Handle(
+        checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), part, "create"), H5Fclose);
     file_ = std::move(started);
     try {
         file_->type = file_type(type);
@@ -81,8 +84,9 @@ FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int
         const Handle space(checked(H5Screate_simple(2, extent, nullptr), part, "create"), H5Sclose);
         const Handle properties = dataset_properties();
         checked(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), part, "create");
-        file_->dataset = Handle(checked(H5Dcreate2(file_->file.get(), "features", file_->type.get(), space.get(),
-                                                   H5P_DEFAULT, properties.get(), H5P_DEFAULT), part, "create"),
+        file_->dataset = Handle(checked(H5Dcreate2(file_->file.get(), "features", file_->type.get(),
+                                                   space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                                        part, "create"),
                                 H5Dclose);
     } catch (...) {
         discard(path);
@@ -107,9 +111,10 @@ void FeatureWriter::append(MatrixView<const double> values) {
             const auto row = values.row(first + i);
             const std::int64_t overflow = encode(f.element, row, stored.data() + i * row_bytes);
             if (overflow >= 0) {
-                throw DataError({f.path, f.written + i}, "number " + format_real(row[static_cast<std::size_t>(overflow)]) +
-                                                             " in column " + std::to_string(overflow) +
-                                                             " overflows " + std::string(name_of(f.element)),
+                throw DataError({f.path, f.written + i},
+                                "number " + format_real(row[static_cast<std::size_t>(overflow)]) +
+                                    " in column " + std::to_string(overflow) + " overflows " +
+                                    std::string(name_of(f.element)),
                                 "choose a wider type or scale the features");
             }
         }
@@ -117,9 +122,11 @@ void FeatureWriter::append(MatrixView<const double> values) {
         const hsize_t extent[2] = {static_cast<hsize_t>(count), static_cast<hsize_t>(f.dimension)};
         const Handle memory(checked(H5Screate_simple(2, extent, nullptr), f.part, "write"), H5Sclose);
         const Handle space(checked(H5Dget_space(f.dataset.get()), f.part, "write"), H5Sclose);
-        checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), f.part, "write");
-        checked(H5Dwrite(f.dataset.get(), f.type.get(), memory.get(), space.get(), H5P_DEFAULT, stored.data()), f.part,
+        checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), f.part,
                 "write");
+        checked(
+            H5Dwrite(f.dataset.get(), f.type.get(), memory.get(), space.get(), H5P_DEFAULT, stored.data()),
+            f.part, "write");
         f.written += count;
     }
 }

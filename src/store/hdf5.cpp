@@ -19,8 +19,8 @@ herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* message) {
     return 0;
 }
 
-/// Where locks are refused (some network file systems) or forced by the environment, HDF5 only says "unable to
-/// lock file".
+/// Where locks are refused (some network file systems) or forced by the environment, HDF5 only says "unable
+/// to lock file".
 std::string lock_remedy(const std::string& message) {
     if (message.find("unable to lock") == std::string::npos) return {};
     return "unset HDF5_USE_FILE_LOCKING or set it to FALSE";
@@ -59,11 +59,13 @@ std::optional<ElementType> element_type(hid_t type) {
     const H5T_order_t order = H5Tget_order(type);
     if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return std::nullopt;
     std::size_t sign = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
-    if (H5Tget_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0) return std::nullopt;
+    if (H5Tget_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0)
+        return std::nullopt;
     for (const Format& f : formats) {
-        if (H5Tget_size(type) == f.bytes && H5Tget_precision(type) == 8 * f.bytes && sign == 8 * f.bytes - 1 &&
-            exponent_at == f.exponent_at && exponent_bits == f.exponent_bits && mantissa_at == 0 &&
-            mantissa_bits == f.mantissa_bits && H5Tget_ebias(type) == f.bias && H5Tget_norm(type) == H5T_NORM_IMPLIED) {
+        if (H5Tget_size(type) == f.bytes && H5Tget_precision(type) == 8 * f.bytes &&
+            sign == 8 * f.bytes - 1 && exponent_at == f.exponent_at && exponent_bits == f.exponent_bits &&
+            mantissa_at == 0 && mantissa_bits == f.mantissa_bits && H5Tget_ebias(type) == f.bias &&
+            H5Tget_norm(type) == H5T_NORM_IMPLIED) {
             return f.element;
         }
     }
@@ -73,12 +75,18 @@ std::optional<ElementType> element_type(hid_t type) {
 std::string describe_type(hid_t type) {
     const std::string bits = std::to_string(8 * H5Tget_size(type)) + "-bit ";
     switch (H5Tget_class(type)) {
-        case H5T_INTEGER: return bits + "whole numbers";
-        case H5T_FLOAT: return bits + "numbers that are not IEEE half, single or double";
-        case H5T_STRING: return "text";
-        case H5T_COMPOUND: return "records (complex numbers or a table)";
-        case H5T_ENUM: return "true/false or enumerated values";
-        default: return "another type";
+        case H5T_INTEGER:
+            return bits + "whole numbers";
+        case H5T_FLOAT:
+            return bits + "numbers that are not IEEE half, single or double";
+        case H5T_STRING:
+            return "text";
+        case H5T_COMPOUND:
+            return "records (complex numbers or a table)";
+        case H5T_ENUM:
+            return "true/false or enumerated values";
+        default:
+            return "another type";
     }
 }
 
@@ -103,7 +111,8 @@ class Hdf5Array final : public Array {
         cols = shape[1];
         if (rows == 0 || cols == 0) {
             throw DataError({path}, "dataset \"" + name + "\" is " + std::to_string(rows) + " x " +
-                                        std::to_string(cols) + ": it has no " + (rows == 0 ? "rows" : "columns"));
+                                        std::to_string(cols) + ": it has no " +
+                                        (rows == 0 ? "rows" : "columns"));
         }
         array_bytes(path, rows, cols, size_of(type));
         const Handle layout(checked(H5Dget_create_plist(dataset_.get()), path, "layout"), H5Pclose);
@@ -118,10 +127,12 @@ class Hdf5Array final : public Array {
         const hsize_t extent[2] = {static_cast<hsize_t>(count), static_cast<hsize_t>(cols)};
         const Handle memory(checked(H5Screate_simple(2, extent, nullptr), path_, "select"), H5Sclose);
         const Handle space(checked(H5Dget_space(dataset_.get()), path_, "select"), H5Sclose);
-        checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), path_, "select");
+        checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), path_,
+                "select");
         if (H5Dread(dataset_.get(), stored_type_.get(), memory.get(), space.get(), H5P_DEFAULT, out) < 0) {
-            throw DataError({path_, first}, std::to_string(count) + " rows of \"" + name_ +
-                                                "\" from here on cannot be read: " + hdf5_message(),
+            throw DataError({path_, first},
+                            std::to_string(count) + " rows of \"" + name_ +
+                                "\" from here on cannot be read: " + hdf5_message(),
                             "the file is damaged, or its compression filter is not installed");
         }
         if (swap_) swap_bytes(type, {out, static_cast<std::size_t>(count * cols * size_of(type))});
@@ -151,7 +162,8 @@ std::vector<std::string> fixed_texts(const std::string& path, hid_t dataset, hid
     return texts;
 }
 
-std::vector<std::string> variable_texts(const std::string& path, hid_t dataset, hid_t type, std::size_t count) {
+std::vector<std::string> variable_texts(const std::string& path, hid_t dataset, hid_t type,
+                                        std::size_t count) {
     std::vector<char*> pointers(count, nullptr);
     const Handle space(checked(H5Dget_space(dataset), path, "texts"), H5Sclose);
     if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()) < 0) {
@@ -178,7 +190,9 @@ void fail_hdf5(const std::string& subject, const char* what) {
     throw MachineError(subject, std::string("HDF5 failed (") + what + "): " + message, lock_remedy(message));
 }
 
-void quiet_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+void quiet_hdf5() {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 Handle open_hdf5_file(const std::string& path) {
     const InputFile probe(path);  // tells a missing or unreadable file apart from a damaged one
@@ -206,7 +220,8 @@ bool has_dataset(hid_t file, const std::string& name) {
     return object && H5Iget_type(object.get()) == H5I_DATASET;
 }
 
-std::unique_ptr<Array> hdf5_array(const std::string& path, std::shared_ptr<Handle> file, const std::string& name) {
+std::unique_ptr<Array> hdf5_array(const std::string& path, std::shared_ptr<Handle> file,
+                                  const std::string& name) {
     return std::make_unique<Hdf5Array>(path, std::move(file), name);
 }
 
@@ -214,7 +229,8 @@ std::vector<std::string> hdf5_texts(const std::string& path, hid_t file, const s
     const Handle dataset = open_dataset(path, file, name);
     const Handle type(checked(H5Dget_type(dataset.get()), path, "type"), H5Tclose);
     if (H5Tget_class(type.get()) != H5T_STRING) {
-        throw DataError({path}, "dataset \"" + name + "\" holds " + describe_type(type.get()) + "; ids are text",
+        throw DataError({path},
+                        "dataset \"" + name + "\" holds " + describe_type(type.get()) + "; ids are text",
                         "write ids as strings, so that leading zeros stay");
     }
     const auto shape = shape_of(path, dataset.get());

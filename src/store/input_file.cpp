@@ -48,8 +48,9 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
 std::int64_t InputFile::read(std::int64_t offset, std::span<std::byte> out) const {
     std::size_t done = 0;
     while (done < out.size()) {
-        const ssize_t got = ::pread(descriptor_, out.data() + done, std::min<std::size_t>(out.size() - done, 1u << 30),
-                                    static_cast<off_t>(offset) + static_cast<off_t>(done));
+        const ssize_t got =
+            ::pread(descriptor_, out.data() + done, std::min<std::size_t>(out.size() - done, 1u << 30),
+                    static_cast<off_t>(offset) + static_cast<off_t>(done));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw MachineError(path_, std::string("cannot be read: ") + std::strerror(errno));
         if (got == 0) break;

@@ -55,7 +55,8 @@ class Literal {
                                      " of the header text");
     }
     void skip_blanks() {
-        while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) ++at_;
+        while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos)
+            ++at_;
     }
     bool accept(char wanted) {
         skip_blanks();
@@ -141,16 +142,19 @@ std::string shape_text(const NpyHeader& header) {
 void check_length(const NpyBytes& bytes, const NpyHeader& header, std::int64_t data_bytes) {
     const std::int64_t present = bytes.size() - header.data_offset;
     if (present == data_bytes) return;
-    const std::string promise = "the header promises " + std::to_string(data_bytes) + " bytes of data for shape " +
-                                shape_text(header) + ", there are " + std::to_string(present);
-    throw DataError({bytes.name()}, (present < data_bytes ? "is cut short: " : "is longer than its array: ") + promise,
+    const std::string promise = "the header promises " + std::to_string(data_bytes) +
+                                " bytes of data for shape " + shape_text(header) + ", there are " +
+                                std::to_string(present);
+    throw DataError({bytes.name()},
+                    (present < data_bytes ? "is cut short: " : "is longer than its array: ") + promise,
                     "copy or save it again");
 }
 
 /// Why features cannot be of this type, and what to do.
 [[noreturn]] void refuse_type(const std::string& file, const std::string& descr) {
     const std::string convert = "save it with numpy.save(file, array.astype(\"<f4\"))";
-    if (descr.empty()) throw DataError({file}, "holds a structured array (named fields), not a matrix of numbers");
+    if (descr.empty())
+        throw DataError({file}, "holds a structured array (named fields), not a matrix of numbers");
     const char order = descr[0];
     const char kind = descr.size() > 1 ? descr[1] : '\0';
     const std::string shown = " (type " + descr + ")";
@@ -158,15 +162,18 @@ void check_length(const NpyBytes& bytes, const NpyHeader& header, std::int64_t d
         throw DataError({file}, "holds Python objects" + shown + ", which are not read", convert);
     }
     if (order == '>' && kind == 'f') {
-        throw DataError({file}, "holds big-endian numbers" + shown + ", which are not read from .npy", convert);
+        throw DataError({file}, "holds big-endian numbers" + shown + ", which are not read from .npy",
+                        convert);
     }
     if (kind == 'i' || kind == 'u') {
-        throw DataError({file}, "holds whole numbers" + shown + "; features are float16, float32 or float64", convert);
+        throw DataError({file}, "holds whole numbers" + shown + "; features are float16, float32 or float64",
+                        convert);
     }
     if (kind == 'b') throw DataError({file}, "holds true/false values" + shown + ", not features", convert);
     if (kind == 'c') throw DataError({file}, "holds complex numbers" + shown + ", which features cannot be");
     if (kind == 'U' || kind == 'S') throw DataError({file}, "holds text" + shown + ", not features");
-    throw DataError({file}, "holds numbers of type " + descr + "; features are float16, float32 or float64", convert);
+    throw DataError({file}, "holds numbers of type " + descr + "; features are float16, float32 or float64",
+                    convert);
 }
 
 std::optional<ElementType> element_type(const std::string& descr) {
@@ -187,12 +194,14 @@ class NpyArray final : public Array {
 
     void read(std::int64_t first, std::int64_t count, std::byte* out) const override {
         const std::int64_t size = size_of(type);
-        if (!fortran_) return fetch(first, first * cols * size, {out, static_cast<std::size_t>(count * cols * size)});
+        if (!fortran_)
+            return fetch(first, first * cols * size, {out, static_cast<std::size_t>(count * cols * size)});
         std::vector<std::byte> column(static_cast<std::size_t>(count * size));
         for (std::int64_t j = 0; j < cols; ++j) {
             fetch(first, (j * rows + first) * size, column);
             for (std::int64_t i = 0; i < count; ++i) {
-                std::memcpy(out + (i * cols + j) * size, column.data() + i * size, static_cast<std::size_t>(size));
+                std::memcpy(out + (i * cols + j) * size, column.data() + i * size,
+                            static_cast<std::size_t>(size));
             }
         }
     }
@@ -202,7 +211,8 @@ class NpyArray final : public Array {
         const std::int64_t got = bytes_.read(offset_ + at, out);
         if (got == static_cast<std::int64_t>(out.size())) return;
         const std::int64_t whole = fortran_ ? row : row + got / (cols * size_of(type));
-        throw DataError({bytes_.name(), whole}, "the file ends inside this row", "was it changed while it was read?");
+        throw DataError({bytes_.name(), whole}, "the file ends inside this row",
+                        "was it changed while it was read?");
     }
 
     NpyBytes bytes_;
@@ -238,27 +248,31 @@ NpyHeader parse_npy_header(const std::string& file, std::span<const std::byte> h
     const auto byte = [&](std::size_t i) { return std::to_integer<std::uint32_t>(head[i]); };
     constexpr std::string_view magic = "\x93NUMPY";
     if (head.size() < 12 || std::memcmp(head.data(), magic.data(), magic.size()) != 0) {
-        throw DataError({file}, "is not an .npy file: it does not begin with the magic bytes, or ends within the header");
+        throw DataError(
+            {file}, "is not an .npy file: it does not begin with the magic bytes, or ends within the header");
     }
     const std::uint32_t major = byte(6);
     if (major < 1 || major > 3 || byte(7) != 0) {
-        throw DataError({file}, "has .npy format version " + std::to_string(major) + "." + std::to_string(byte(7)) +
-                                    "; versions 1.0, 2.0 and 3.0 are read");
+        throw DataError({file}, "has .npy format version " + std::to_string(major) + "." +
+                                    std::to_string(byte(7)) + "; versions 1.0, 2.0 and 3.0 are read");
     }
     const std::int64_t start = major == 1 ? 10 : 12;
-    const std::int64_t length =
-        major == 1 ? byte(8) | byte(9) << 8 : std::int64_t{byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24};
+    const std::int64_t length = major == 1
+                                    ? byte(8) | byte(9) << 8
+                                    : std::int64_t{byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24};
     if (length > longest_header || start + length > static_cast<std::int64_t>(head.size())) {
         throw DataError({file}, "has a damaged .npy header: it claims " + std::to_string(length) +
                                     " bytes, more than there are");
     }
-    const std::string_view text(reinterpret_cast<const char*>(head.data()) + start, static_cast<std::size_t>(length));
+    const std::string_view text(reinterpret_cast<const char*>(head.data()) + start,
+                                static_cast<std::size_t>(length));
     NpyHeader header = Literal(file, text).dictionary();
     header.data_offset = start + length;
     return header;
 }
 
-NpyBytes::NpyBytes(InputFile file) : name_(file.path()), file_(std::make_unique<InputFile>(std::move(file))) {}
+NpyBytes::NpyBytes(InputFile file)
+    : name_(file.path()), file_(std::make_unique<InputFile>(std::move(file))) {}
 
 NpyBytes::NpyBytes(std::string name, std::vector<std::byte> bytes)
     : name_(std::move(name)), memory_(std::move(bytes)) {}
@@ -298,7 +312,8 @@ std::vector<std::string> npy_texts(const NpyBytes& bytes) {
     const std::string remedy = "save ids as text with numpy.save(file, ids.astype(str))";
     const bool wide = header.descr.starts_with("<U");
     const bool narrow = header.descr.starts_with("|S");
-    const auto length = parse_integer(std::string_view(header.descr).substr(std::min<std::size_t>(2, header.descr.size())));
+    const auto length =
+        parse_integer(std::string_view(header.descr).substr(std::min<std::size_t>(2, header.descr.size())));
     if (!(wide || narrow) || !length || *length < 1 || *length > std::numeric_limits<std::int32_t>::max()) {
         const std::string type = header.descr.empty() ? "named fields" : "type " + header.descr;
         throw DataError({bytes.name()}, "holds " + type + "; ids are text (numpy types S and U)", remedy);

@@ -38,7 +38,9 @@ Npz::Npz(const std::string& path) : path_(path), archive_(std::make_unique<Archi
 
 Npz::~Npz() = default;
 
-bool Npz::has(const std::string& name) const { return std::find(names_.begin(), names_.end(), name) != names_.end(); }
+bool Npz::has(const std::string& name) const {
+    return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
 
 NpyBytes Npz::member(const std::string& name) const {
     if (!has(name)) {
@@ -46,18 +48,19 @@ NpyBytes Npz::member(const std::string& name) const {
     }
     const std::string label = path_ + "[" + name + "]";
     const std::string entry = name + ".npy";
-    const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen(archive_->handle, entry.c_str(), 0),
-                                                                 zip_fclose);
+    const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
+        zip_fopen(archive_->handle, entry.c_str(), 0), zip_fclose);
     if (!file) throw DataError({label}, std::string("cannot be unpacked: ") + zip_strerror(archive_->handle));
-    // Grown as bytes arrive: the size that a damaged archive claims is not to be trusted with memory. The last
-    // read, of nothing, is where libzip compares the checksum.
+    // Grown as bytes arrive: the size that a damaged archive claims is not to be trusted with memory. The
+    // last read, of nothing, is where libzip compares the checksum.
     std::vector<std::byte> bytes;
     constexpr std::size_t step = std::size_t{16} << 20;
     for (zip_int64_t got = 1; got > 0;) {
         const std::size_t size = bytes.size();
         bytes.resize(size + step);
         got = zip_fread(file.get(), bytes.data() + size, step);
-        if (got < 0) throw DataError({label}, std::string("cannot be unpacked: ") + zip_file_strerror(file.get()));
+        if (got < 0)
+            throw DataError({label}, std::string("cannot be unpacked: ") + zip_file_strerror(file.get()));
         bytes.resize(size + static_cast<std::size_t>(got));
     }
     return {label, std::move(bytes)};

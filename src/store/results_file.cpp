@@ -69,7 +69,8 @@ std::size_t longest(const std::vector<std::string>& texts) {
 
 Handle value_type(Kind kind, std::size_t width) {
     if (kind == Kind::text) return text_type(width);
-    return {checked(H5Tcopy(kind == Kind::integer ? H5T_STD_I64LE : H5T_IEEE_F64LE), "HDF5", "type"), H5Tclose};
+    return {checked(H5Tcopy(kind == Kind::integer ? H5T_STD_I64LE : H5T_IEEE_F64LE), "HDF5", "type"),
+            H5Tclose};
 }
 
 std::size_t row_width(const std::vector<Field>& fields) {
@@ -80,14 +81,16 @@ Handle compound_type(const std::vector<Field>& fields) {
     Handle type(checked(H5Tcreate(H5T_COMPOUND, row_width(fields)), "HDF5", "type"), H5Tclose);
     for (const Field& field : fields) {
         const Handle member = value_type(field.kind, field.width);
-        checked(H5Tinsert(type.get(), field.name.c_str(), field.offset, member.get()), "HDF5", field.name.c_str());
+        checked(H5Tinsert(type.get(), field.name.c_str(), field.offset, member.get()), "HDF5",
+                field.name.c_str());
     }
     return type;
 }
 
 Handle simple_space(const std::vector<hsize_t>& extent) {
-    return {checked(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), "HDF5", "shape"),
-            H5Sclose};
+    return {
+        checked(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), "HDF5", "shape"),
+        H5Sclose};
 }
 
 std::string normal_path(const std::string& path) {
@@ -100,7 +103,8 @@ std::string normal_path(const std::string& path) {
 
 }  // namespace
 
-// ---- writing -----------------------------------------------------------------------------------------------
+// ---- writing
+// -----------------------------------------------------------------------------------------------
 
 struct ResultsWriter::File {
     std::string path, part;
@@ -110,8 +114,8 @@ struct ResultsWriter::File {
 
     bool root() const { return world.rank() == 0; }
 
-    /// Runs `work` on every rank; where it failed on any, all close and throw the failure of the first rank that
-    /// failed, so that nobody is left waiting in the next collective call.
+    /// Runs `work` on every rank; where it failed on any, all close and throw the failure of the first rank
+    /// that failed, so that nobody is left waiting in the next collective call.
     template <class Work>
     void together(Work work) {
         std::string fault;
@@ -144,12 +148,16 @@ struct ResultsWriter::File {
             if (checked(H5Lexists(file.get(), sofar.c_str(), H5P_DEFAULT), part, sofar.c_str()) > 0) continue;
             const Handle properties(checked(H5Pcreate(H5P_GROUP_CREATE), part, "group"), H5Pclose);
             checked(H5Pset_obj_track_times(properties.get(), false), part, "group");
-            checked(H5Pset_link_creation_order(properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), part,
-                    "group");
-            const Handle made(checked(H5Gcreate2(file.get(), sofar.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                                      part, sofar.c_str()), H5Gclose);
+            checked(
+                H5Pset_link_creation_order(properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+                part, "group");
+            const Handle made(
+                checked(H5Gcreate2(file.get(), sofar.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                        part, sofar.c_str()),
+                H5Gclose);
         }
-        return {checked(H5Oopen(file.get(), sofar.empty() ? "/" : sofar.c_str(), H5P_DEFAULT), part, name.c_str()),
+        return {checked(H5Oopen(file.get(), sofar.empty() ? "/" : sofar.c_str(), H5P_DEFAULT), part,
+                        name.c_str()),
                 H5Oclose};
     }
 
@@ -157,8 +165,10 @@ struct ResultsWriter::File {
         const std::string normal = normal_path(name);
         group(normal.substr(0, normal.find_last_of('/')));
         const Handle space = simple_space(extent);
-        return {checked(H5Dcreate2(file.get(), normal.c_str(), type, space.get(), H5P_DEFAULT, properties, H5P_DEFAULT),
-                        part, normal.c_str()), H5Dclose};
+        return {checked(H5Dcreate2(file.get(), normal.c_str(), type, space.get(), H5P_DEFAULT, properties,
+                                   H5P_DEFAULT),
+                        part, normal.c_str()),
+                H5Dclose};
     }
 
     /// Creates a dataset of `rows` values of `type` and lets rank 0 fill it: `fill(first, count, bytes)`.
@@ -176,10 +186,10 @@ struct ResultsWriter::File {
                 const hsize_t start = static_cast<hsize_t>(first), extent = static_cast<hsize_t>(count);
                 const Handle memory = simple_space({extent});
                 const Handle space(checked(H5Dget_space(dataset.get()), part, name.c_str()), H5Sclose);
-                checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &extent, nullptr), part,
-                        name.c_str());
-                checked(H5Dwrite(dataset.get(), type, memory.get(), space.get(), H5P_DEFAULT, bytes.data()), part,
-                        "write");
+                checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &extent, nullptr),
+                        part, name.c_str());
+                checked(H5Dwrite(dataset.get(), type, memory.get(), space.get(), H5P_DEFAULT, bytes.data()),
+                        part, "write");
             }
         }
         checked(dataset.close(), part, "close");
@@ -188,17 +198,22 @@ struct ResultsWriter::File {
     void attribute(const std::string& owner, const std::string& name, const AttributeValue& value) {
         const Handle object = group(owner);
         const auto* text = std::get_if<std::string>(&value);
-        const Kind kind = text ? Kind::text : std::holds_alternative<double>(value) ? Kind::real : Kind::integer;
+        const Kind kind = text                                    ? Kind::text
+                          : std::holds_alternative<double>(value) ? Kind::real
+                                                                  : Kind::integer;
         const Handle type = value_type(kind, text ? std::max<std::size_t>(1, text->size()) : 8);
         const Handle space(checked(H5Screate(H5S_SCALAR), part, name.c_str()), H5Sclose);
         if (checked(H5Aexists(object.get(), name.c_str()), part, name.c_str()) > 0) {
             checked(H5Adelete(object.get(), name.c_str()), part, name.c_str());
         }
-        Handle made(checked(H5Acreate2(object.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                            part, name.c_str()), H5Aclose);
+        Handle made(
+            checked(H5Acreate2(object.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                    part, name.c_str()),
+            H5Aclose);
         const char* zero = "";
-        const void* bytes = text ? static_cast<const void*>(text->empty() ? zero : text->data())
-                                 : std::visit([](const auto& v) { return static_cast<const void*>(&v); }, value);
+        const void* bytes =
+            text ? static_cast<const void*>(text->empty() ? zero : text->data())
+                 : std::visit([](const auto& v) { return static_cast<const void*>(&v); }, value);
         checked(H5Awrite(made.get(), type.get(), bytes), part, name.c_str());
         checked(made.close(), part, name.c_str());
     }
@@ -223,8 +238,10 @@ Handle create_together(const std::string& part, const parallel::Communicator& wo
     checked(H5Pset_all_coll_metadata_ops(access.get(), true), part, "create");
     const Handle creation(checked(H5Pcreate(H5P_FILE_CREATE), part, "create"), H5Pclose);
     checked(H5Pset_obj_track_times(creation.get(), false), part, "create");
-    checked(H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), part, "create");
-    return {checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), part, "create"), H5Fclose};
+    checked(H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), part,
+            "create");
+    return {checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), part, "create"),
+            H5Fclose};
 }
 
 /// The file as it lies on disk opens and carries the mark that was written last.
@@ -260,7 +277,8 @@ ResultsWriter::~ResultsWriter() {
     if (file_->root()) discard(file_->path);
 }
 
-void ResultsWriter::attribute(const std::string& group, const std::string& name, const AttributeValue& value) {
+void ResultsWriter::attribute(const std::string& group, const std::string& name,
+                              const AttributeValue& value) {
     Packing packing;
     packing.put(static_cast<std::int64_t>(value.index()));
     if (const auto* text = std::get_if<std::string>(&value)) {
@@ -273,14 +291,17 @@ void ResultsWriter::attribute(const std::string& group, const std::string& name,
     Packing agreed(file_->world.broadcast(packing.bytes()));
     AttributeValue shared = std::int64_t{0};
     switch (agreed.integer()) {
-        case 0: shared = agreed.integer(); break;
+        case 0:
+            shared = agreed.integer();
+            break;
         case 1: {
             double real = 0;
             std::memcpy(&real, agreed.text().data(), sizeof real);
             shared = real;
             break;
         }
-        default: shared = agreed.text();
+        default:
+            shared = agreed.text();
     }
     file_->together([&] { file_->attribute(group, name, shared); });
 }
@@ -331,7 +352,8 @@ void ResultsWriter::table(const ResultTable& table) {
     std::string name = file_->world.broadcast(table.name);
     file_->together([&] {
         const Handle type = compound_type(fields);
-        file_->from_root("/tables/" + name, type.get(), rows, static_cast<std::int64_t>(row_width(fields)), fill);
+        file_->from_root("/tables/" + name, type.get(), rows, static_cast<std::int64_t>(row_width(fields)),
+                         fill);
     });
 }
 
@@ -344,12 +366,13 @@ void ResultsWriter::texts(const std::string& path, const std::vector<std::string
     file_->world.maximum(shape);
     file_->together([&] {
         const Handle type = text_type(static_cast<std::size_t>(shape[1]));
-        file_->from_root(path, type.get(), shape[0], shape[1], [&](std::int64_t first, std::int64_t count, char* bytes) {
-            for (std::int64_t i = 0; i < count; ++i) {
-                const std::string& value = values[static_cast<std::size_t>(first + i)];
-                std::memcpy(bytes + i * shape[1], value.data(), value.size());
-            }
-        });
+        file_->from_root(path, type.get(), shape[0], shape[1],
+                         [&](std::int64_t first, std::int64_t count, char* bytes) {
+                             for (std::int64_t i = 0; i < count; ++i) {
+                                 const std::string& value = values[static_cast<std::size_t>(first + i)];
+                                 std::memcpy(bytes + i * shape[1], value.data(), value.size());
+                             }
+                         });
     });
 }
 
@@ -357,9 +380,10 @@ void ResultsWriter::integers(const std::string& path, const std::vector<std::int
     std::int64_t rows = file_->root() ? static_cast<std::int64_t>(values.size()) : 0;
     file_->world.maximum({&rows, 1});
     file_->together([&] {
-        file_->from_root(path, H5T_STD_I64LE, rows, 8, [&](std::int64_t first, std::int64_t count, char* bytes) {
-            std::memcpy(bytes, values.data() + first, static_cast<std::size_t>(count * 8));
-        });
+        file_->from_root(path, H5T_STD_I64LE, rows, 8,
+                         [&](std::int64_t first, std::int64_t count, char* bytes) {
+                             std::memcpy(bytes, values.data() + first, static_cast<std::size_t>(count * 8));
+                         });
     });
 }
 
@@ -369,34 +393,38 @@ void ResultsWriter::matrix(const std::string& path, std::int64_t rows, std::int6
         const double nan = std::numeric_limits<double>::quiet_NaN();
         checked(H5Pset_fill_value(properties.get(), H5T_NATIVE_DOUBLE, &nan), file_->part, "fill value");
         checked(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_ALLOC), file_->part, "fill value");
-        Handle dataset = file_->create(path, H5T_IEEE_F64LE, {static_cast<hsize_t>(rows), static_cast<hsize_t>(cols)},
-                                       properties.get());
+        Handle dataset = file_->create(
+            path, H5T_IEEE_F64LE, {static_cast<hsize_t>(rows), static_cast<hsize_t>(cols)}, properties.get());
         checked(dataset.close(), file_->part, "close");
     });
 }
 
 void ResultsWriter::write(const std::string& path, std::span<const Piece> pieces) {
     file_->together([&] {
-        Handle dataset(checked(H5Dopen2(file_->file.get(), path.c_str(), H5P_DEFAULT), file_->part, path.c_str()),
-                       H5Dclose);
+        Handle dataset(
+            checked(H5Dopen2(file_->file.get(), path.c_str(), H5P_DEFAULT), file_->part, path.c_str()),
+            H5Dclose);
         const Handle space(checked(H5Dget_space(dataset.get()), file_->part, path.c_str()), H5Sclose);
         hsize_t shape[2] = {0, 0};
         CANDOR_REQUIRE(H5Sget_simple_extent_ndims(space.get()) == 2, path);
         checked(H5Sget_simple_extent_dims(space.get(), shape, nullptr), file_->part, path.c_str());
         for (const Piece& piece : pieces) {
             const auto length = static_cast<std::int64_t>(piece.values.size());
-            CANDOR_REQUIRE(piece.row >= 0 && piece.row < static_cast<std::int64_t>(shape[0]) && piece.first_col >= 0 &&
-                               piece.first_col + length <= static_cast<std::int64_t>(shape[1]),
-                           path + " row " + std::to_string(piece.row) + " column " + std::to_string(piece.first_col));
+            CANDOR_REQUIRE(
+                piece.row >= 0 && piece.row < static_cast<std::int64_t>(shape[0]) && piece.first_col >= 0 &&
+                    piece.first_col + length <= static_cast<std::int64_t>(shape[1]),
+                path + " row " + std::to_string(piece.row) + " column " + std::to_string(piece.first_col));
             constexpr std::int64_t most = largest_transfer / sizeof(double);
             for (std::int64_t at = 0; at < length; at += most) {
-                const hsize_t start[2] = {static_cast<hsize_t>(piece.row), static_cast<hsize_t>(piece.first_col + at)};
+                const hsize_t start[2] = {static_cast<hsize_t>(piece.row),
+                                          static_cast<hsize_t>(piece.first_col + at)};
                 const hsize_t extent[2] = {1, static_cast<hsize_t>(std::min(most, length - at))};
                 const Handle memory = simple_space({extent[1]});
-                checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), file_->part,
-                        path.c_str());
+                checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr),
+                        file_->part, path.c_str());
                 checked(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
-                                 piece.values.data() + at), file_->part, "write");
+                                 piece.values.data() + at),
+                        file_->part, "write");
             }
         }
         checked(dataset.close(), file_->part, "close");
@@ -416,9 +444,12 @@ void ResultsWriter::finish() {
     f.published = true;
 }
 
-void ResultsWriter::abandon() { file_->abandon(); }
+void ResultsWriter::abandon() {
+    file_->abandon();
+}
 
-// ---- reading -----------------------------------------------------------------------------------------------
+// ---- reading
+// -----------------------------------------------------------------------------------------------
 
 struct ResultsReader::File {
     std::string path;
@@ -429,7 +460,8 @@ struct ResultsReader::File {
         const std::string normal = normal_path(name);
         const bool exists = normal == "/" || H5Oexists_by_name(file.get(), normal.c_str(), H5P_DEFAULT) > 0;
         Handle object(exists ? H5Oopen(file.get(), normal.c_str(), H5P_DEFAULT) : -1, H5Oclose);
-        if (!object || H5Iget_type(object.get()) != H5I_GROUP) throw DataError({path}, "has no group " + normal);
+        if (!object || H5Iget_type(object.get()) != H5I_GROUP)
+            throw DataError({path}, "has no group " + normal);
         return object;
     }
 
@@ -444,11 +476,13 @@ struct ResultsReader::File {
         checked(H5Gget_info(object.get(), &info), path, "names");
         std::vector<std::string> found;
         for (hsize_t i = 0; i < info.nlinks; ++i) {
-            const auto length = checked(H5Lget_name_by_idx(object.get(), ".", index, H5_ITER_INC, i, nullptr, 0,
-                                                           H5P_DEFAULT), path, "names");
+            const auto length =
+                checked(H5Lget_name_by_idx(object.get(), ".", index, H5_ITER_INC, i, nullptr, 0, H5P_DEFAULT),
+                        path, "names");
             std::string name(static_cast<std::size_t>(length), '\0');
             checked(H5Lget_name_by_idx(object.get(), ".", index, H5_ITER_INC, i, name.data(), name.size() + 1,
-                                       H5P_DEFAULT), path, "names");
+                                       H5P_DEFAULT),
+                    path, "names");
             const Handle child(H5Oopen(object.get(), name.c_str(), H5P_DEFAULT), H5Oclose);
             if (child && H5Iget_type(child.get()) == wanted) found.push_back(std::move(name));
         }
@@ -461,14 +495,16 @@ struct ResultsReader::File {
         Handle opened(checked(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path, name.c_str()), H5Dclose);
         const Handle space(checked(H5Dget_space(opened.get()), path, name.c_str()), H5Sclose);
         if (H5Sget_simple_extent_ndims(space.get()) != rank) {
-            throw DataError({path}, "dataset " + name + " does not have " + std::to_string(rank) + " dimensions");
+            throw DataError({path},
+                            "dataset " + name + " does not have " + std::to_string(rank) + " dimensions");
         }
         std::vector<hsize_t> extent(static_cast<std::size_t>(rank));
         checked(H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr), path, name.c_str());
         return {std::move(opened), std::move(extent)};
     }
 
-    void read(hid_t dataset, hid_t type, hid_t memory, hid_t space, const std::string& name, void* out) const {
+    void read(hid_t dataset, hid_t type, hid_t memory, hid_t space, const std::string& name,
+              void* out) const {
         if (H5Dread(dataset, type, memory, space, H5P_DEFAULT, out) < 0) {
             throw DataError({path}, "dataset " + name + " cannot be read: " + hdf5_message());
         }
@@ -489,8 +525,9 @@ ResultsReader::ResultsReader(const std::string& path) : file_(new File{path, ope
     }
     if (version != AttributeValue(results_format_version)) {
         const auto* number = std::get_if<std::int64_t>(&version);
-        throw DataError({path}, "has results format version " + (number ? std::to_string(*number) : "unknown") +
-                                    "; this program reads version " + std::to_string(results_format_version),
+        throw DataError({path},
+                        "has results format version " + (number ? std::to_string(*number) : "unknown") +
+                            "; this program reads version " + std::to_string(results_format_version),
                         "read it with the version of candor that wrote it");
     }
     if (H5Aexists(file_->file.get(), complete_mark) <= 0) throw DataError({path}, "was never finished");
@@ -499,7 +536,9 @@ ResultsReader::ResultsReader(const std::string& path) : file_(new File{path, ope
 ResultsReader::~ResultsReader() = default;
 ResultsReader::ResultsReader(ResultsReader&&) noexcept = default;
 
-const std::string& ResultsReader::path() const { return file_->path; }
+const std::string& ResultsReader::path() const {
+    return file_->path;
+}
 
 std::vector<std::string> ResultsReader::tables() const {
     if (H5Lexists(file_->file.get(), "/tables", H5P_DEFAULT) <= 0) return {};
@@ -513,21 +552,24 @@ bool ResultsReader::has_table(const std::string& name) const {
 ResultTable ResultsReader::table(const std::string& name) const {
     if (!has_table(name)) {
         const auto known = tables();
-        throw DataError({path()}, "has no table \"" + name + "\"; there are " + first_names(known, known.size()));
+        throw DataError({path()},
+                        "has no table \"" + name + "\"; there are " + first_names(known, known.size()));
     }
     const auto [dataset, extent] = file_->dataset("/tables/" + name, 1);
     const Handle stored(checked(H5Dget_type(dataset.get()), path(), name.c_str()), H5Tclose);
-    if (H5Tget_class(stored.get()) != H5T_COMPOUND) throw DataError({path()}, "table \"" + name + "\" has no columns");
+    if (H5Tget_class(stored.get()) != H5T_COMPOUND)
+        throw DataError({path()}, "table \"" + name + "\" has no columns");
 
-    std::vector<Field> fields(static_cast<std::size_t>(checked(H5Tget_nmembers(stored.get()), path(), "columns")));
+    std::vector<Field> fields(
+        static_cast<std::size_t>(checked(H5Tget_nmembers(stored.get()), path(), "columns")));
     std::size_t offset = 0;
     for (std::size_t j = 0; j < fields.size(); ++j) {
         Field& field = fields[j];
         char* label = H5Tget_member_name(stored.get(), static_cast<unsigned>(j));
         field.name = label ? label : "";
         H5free_memory(label);
-        const Handle member(checked(H5Tget_member_type(stored.get(), static_cast<unsigned>(j)), path(), "columns"),
-                            H5Tclose);
+        const Handle member(
+            checked(H5Tget_member_type(stored.get(), static_cast<unsigned>(j)), path(), "columns"), H5Tclose);
         const H5T_class_t kind = H5Tget_class(member.get());
         if (kind == H5T_STRING && H5Tis_variable_str(member.get()) == 0) {
             field.kind = Kind::text;
@@ -535,7 +577,8 @@ ResultTable ResultsReader::table(const std::string& name) const {
         } else if (kind == H5T_INTEGER || kind == H5T_FLOAT) {
             field.kind = kind == H5T_INTEGER ? Kind::integer : Kind::real;
         } else {
-            throw DataError({path(), std::nullopt, field.name}, "table \"" + name + "\" has a column of another type");
+            throw DataError({path(), std::nullopt, field.name},
+                            "table \"" + name + "\" has a column of another type");
         }
         field.offset = std::exchange(offset, offset + field.width);
     }
@@ -574,7 +617,8 @@ AttributeValue ResultsReader::attribute(const std::string& group, const std::str
     if (H5Aexists(object.get(), name.c_str()) <= 0) {
         throw DataError({path()}, "group " + group + " has no attribute \"" + name + "\"");
     }
-    const Handle attribute(checked(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT), path(), name.c_str()), H5Aclose);
+    const Handle attribute(checked(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT), path(), name.c_str()),
+                           H5Aclose);
     const Handle stored(checked(H5Aget_type(attribute.get()), path(), name.c_str()), H5Tclose);
     const Handle space(checked(H5Aget_space(attribute.get()), path(), name.c_str()), H5Sclose);
     const H5T_class_t kind = H5Tget_class(stored.get());
@@ -620,8 +664,8 @@ Matrix<double> ResultsReader::matrix(const std::string& path) const {
     // Rows in memory are padded: select the part that is not.
     const Handle memory = simple_space({extent[0], static_cast<hsize_t>(values.view().stride)});
     const hsize_t start[2] = {0, 0};
-    checked(H5Sselect_hyperslab(memory.get(), H5S_SELECT_SET, start, nullptr, extent.data(), nullptr), file_->path,
-            path.c_str());
+    checked(H5Sselect_hyperslab(memory.get(), H5S_SELECT_SET, start, nullptr, extent.data(), nullptr),
+            file_->path, path.c_str());
     file_->read(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), H5S_ALL, path, values.view().data);
     return values;
 }

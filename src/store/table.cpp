@@ -30,7 +30,9 @@ const Column* ResultTable::find(std::string_view column) const {
 std::vector<std::int64_t>& ResultTable::integers(std::string column) {
     return append<std::int64_t>(columns, std::move(column));
 }
-std::vector<double>& ResultTable::reals(std::string column) { return append<double>(columns, std::move(column)); }
+std::vector<double>& ResultTable::reals(std::string column) {
+    return append<double>(columns, std::move(column));
+}
 std::vector<std::string>& ResultTable::texts(std::string column) {
     return append<std::string>(columns, std::move(column));
 }

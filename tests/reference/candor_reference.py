@@ -68,6 +68,11 @@ def bootstrap_p(replicates, null):
     return min(1.0, 2 * min((1 + (valid <= null).sum()) / m, (1 + (valid >= null).sum()) / m))
 
 
+def smallest_bootstrap_p(valid):
+    """What `bootstrap_p` gives where every one of `valid` replicates lies on one side."""
+    return 2 / (valid + 1)
+
+
 def benjamini_hochberg(p):
     """q values; an undefined p stays undefined and does not count."""
     p = np.asarray(p, float)
@@ -140,13 +145,14 @@ def rate_fields(d, mid, patients, confidence):
     low, high, valid = interval(d[1:], confidence)
     replicates = d[1:][~np.isnan(d[1:])]
     same = bool(valid and (replicates == replicates[0]).all())
-    bounds = (math.nan, math.nan)
+    bounds, reach = (math.nan, math.nan), (low, high)
     if same and d[0] in (0.0, 1.0):
-        bounds = clopper_pearson_of_constant(d[0], patients, confidence)
+        # [v, v] says nothing about uncertainty: the bound over patients stands in for it.
+        bounds = reach = clopper_pearson_of_constant(d[0], patients, confidence)
     return {"d": d[0], "d_low": low, "d_high": high, "rate_mid": mid[0], "n_boot_valid": valid,
             "patients": patients, "few_patients": int(patients < 10), "all_equal": int(same),
             "bound_low": bounds[0], "bound_high": bounds[1],
-            "excludes_half": excludes_half(low, high)}
+            "excludes_half": excludes_half(*reach)}
 
 
 def margin_fields(auroc, balanced, confidence):
@@ -191,18 +197,17 @@ def cap_fields(scores):
 
 
 def panel_rows(task, level, encoders, anchors, d):
-    """d: E x (1 + B), observed first. Rows of the panel table."""
+    """d: E x (1 + B), observed first. Rows of the panel table; what there is no encoder for is undefined."""
     invalid = np.isnan(d).any(axis=0)
-    free = [i for i, a in enumerate(anchors) if not a]
-    statistics = {"best": d.min(axis=0), "median": np.median(d, axis=0), "highest": d.max(axis=0),
+    anchors = np.array(anchors, bool)
+    nothing = np.full(d.shape[1], math.nan)
+    statistics = {"anchor": d[anchors].mean(axis=0) if anchors.any() else nothing,
+                  "median_without_anchor": nothing if anchors.all() else np.median(d[~anchors], axis=0),
+                  "best": d.min(axis=0), "median": np.median(d, axis=0), "highest": d.max(axis=0),
                   "range": d.max(axis=0) - d.min(axis=0), "above_0.40": (d > 0.40).sum(axis=0).astype(float),
                   "best_below_half": (d.min(axis=0) < 0.5).astype(float)}
-    if any(anchors):
-        statistics["anchor"] = d[anchors.index(True)]
-        if free:
-            statistics["median_without_anchor"] = np.median(d[free], axis=0)
     who = {"best": encoders[int(d[:, 0].argmin())], "highest": encoders[int(d[:, 0].argmax())],
-           "anchor": encoders[anchors.index(True)] if any(anchors) else ""}
+           "anchor": encoders[int(anchors.argmax())] if anchors.any() else ""}
     return {(task, level, name): {"encoder": who.get(name, ""), "values": np.where(invalid, np.nan, v)}
             for name, v in statistics.items()}
 
@@ -323,15 +328,19 @@ def tabulate_panels(study, task, by_encoder, tables):
 def tabulate_families(study, task, tables):
     alpha = study["test"]["alpha"]
     rows = list(tables["findings"].values())
-    for family, prefix in (("discordance against chance", ""), ("margin AUROC against chance", "margin_")):
+    for family, prefix, valid in (("discordance against chance", "", "n_boot_valid"),
+                                  ("margin AUROC against chance", "margin_", "margin_auroc_n_boot_valid")):
         p = np.array([row[prefix + "p"] for row in rows])
         q = benjamini_hochberg(p)
         for row, value in zip(rows, q):
             row[prefix + "q"] = value
             row[prefix + "reject"] = int(value <= alpha)  # not where undefined
+        m = int((~np.isnan(p)).sum())
+        floor = min((smallest_bootstrap_p(row[valid]) for row in rows if row[valid]), default=1.0)
+        enough = [j for j in range(1, m + 1) if floor * m / j <= alpha]
         tables["families"][family, task["id"]] = {
-            "m": int((~np.isnan(p)).sum()), "undefined": int(np.isnan(p).sum()),
-            "rejected": int((q <= alpha).sum())}
+            "m": m, "undefined": int(np.isnan(p).sum()), "rejected": int((q <= alpha).sum()),
+            "smallest_p": floor, "at_floor": int((p <= floor).sum()), "needed": enough[0] if enough else -1}
 
 
 def run_task(study, task):

@@ -158,7 +158,7 @@ def draw_pool(study, task):
             assert rules["on_bad_row"] == "drop"
             count(name, "bad features", "")
             continue
-        kept.append((row, " / ".join(context)))
+        kept.append((row, " / ".join(value or "(blank)" for value in context)))
 
     pool.contexts = sorted({c for _, c in kept}, key=str.encode)
     clusters = []

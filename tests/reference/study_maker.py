@@ -132,9 +132,10 @@ def make_study(folder, seed, rows=(60, 170), operator=None, order_seed=None, dra
         lines.append('on_missing = "intersect"')
     lines += ["", "[bootstrap]", f"resamples = {int(rng.choice([40, 97, 150]))}",
               f"confidence = {rng.choice([0.9, 0.95])}"]
+    anchor = rng.integers(len(encoders) + 1)  # one more: none
     for i, encoder in enumerate(encoders):
         lines += ["", "[[encoder]]", f'id = "{encoder}"', f'label = "Encoder {i}"']
-        lines += ["anchor = true"] if i == 1 else []
+        lines += ["anchor = true"] if i == anchor else []
     for name in datasets:
         lines += ["", "[[dataset]]", f'id = "{name}"', f'table = "{name}.csv"',
                   'features = "{dataset}-{encoder}.h5"']

@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_utf8) {
     const std::string bad = "\xEF\xBF\xBD";
     BOOST_TEST(json_string("a\xC3") == "\"a" + bad + '"');
     BOOST_TEST(json_string("\xC0\xAF") == '"' + bad + bad + '"');
+    BOOST_TEST(json_string("\xE0\x9F\xBF") == '"' + bad + bad + bad + '"');
+    BOOST_TEST(json_string("\xF0\x8F\xBF\xBF") == '"' + bad + bad + bad + bad + '"');
     BOOST_TEST(json_string("\xED\xA0\x80") == '"' + bad + bad + bad + '"');
     BOOST_TEST(plain_text("\xF4\x90\x80\x80") == bad + bad + bad + bad);
     BOOST_TEST(plain_text("\xE2\x82\xACx\xFF") == "\xE2\x82\xACx" + bad);

@@ -41,14 +41,17 @@ BOOST_AUTO_TEST_CASE(every_half_pattern_converts_exactly_and_back) {
         if (std::isnan(wanted)) {
             BOOST_TEST(std::isnan(got), bits);
         } else {
-            BOOST_TEST(std::bit_cast<std::uint32_t>(got) == std::bit_cast<std::uint32_t>(static_cast<float>(wanted)), bits);
+            BOOST_TEST(
+                std::bit_cast<std::uint32_t>(got) == std::bit_cast<std::uint32_t>(static_cast<float>(wanted)),
+                bits);
             BOOST_TEST(float_to_half(wanted) == half, bits);
         }
     }
 }
 
 BOOST_AUTO_TEST_CASE(halves_round_to_nearest_with_ties_to_even) {
-    // Between any two neighbours: just below the middle goes down, just above goes up, the middle to the even one.
+    // Between any two neighbours: just below the middle goes down, just above goes up, the middle to the even
+    // one.
     for (unsigned bits = 0; bits < 0x7bff; ++bits) {
         const double below = half_by_definition(bits), above = half_by_definition(bits + 1);
         const double middle = (below + above) / 2;  // exact: 12 bits

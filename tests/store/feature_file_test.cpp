@@ -15,13 +15,16 @@ using candor::testing::TemporaryDirectory;
 namespace {
 
 // Whole numbers below 2048 are exact in every type.
-double value_at(std::int64_t row, std::int64_t col) { return static_cast<double>((row * 31 + col * 7) % 2048); }
+double value_at(std::int64_t row, std::int64_t col) {
+    return static_cast<double>((row * 31 + col * 7) % 2048);
+}
 
 FeatureTable table_of(std::int64_t rows, std::int64_t cols, ElementType type) {
     FeatureTable table{type, {}, {}, Matrix<double>(rows, cols)};
     for (std::int64_t i = 0; i < rows; ++i) {
         table.ids.push_back("00" + std::to_string(i));
-        for (std::int64_t j = 0; j < cols; ++j) table.values.row(i)[static_cast<std::size_t>(j)] = value_at(i, j);
+        for (std::int64_t j = 0; j < cols; ++j)
+            table.values.row(i)[static_cast<std::size_t>(j)] = value_at(i, j);
     }
     return table;
 }
@@ -59,7 +62,8 @@ struct Maker {
     void dataset(const char* name, hid_t type, std::vector<hsize_t> shape, const void* data, hid_t memory,
                  hid_t properties = H5P_DEFAULT) {
         const Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
-        const Handle made(H5Dcreate2(file.get(), name, type, space.get(), H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose);
+        const Handle made(
+            H5Dcreate2(file.get(), name, type, space.get(), H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose);
         BOOST_REQUIRE(H5Dwrite(made.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
     }
 };
@@ -142,10 +146,13 @@ BOOST_AUTO_TEST_CASE(compressed_chunked_and_big_endian_files_are_read) {
     H5Tset_fields(half.get(), 15, 10, 5, 0, 10);
     H5Tset_size(half.get(), 2);
     H5Tset_ebias(half.get(), 15);
-    const std::vector<std::pair<std::string, hid_t>> kinds{
-        {"half", half.get()}, {"single", H5T_IEEE_F32BE}, {"double", H5T_IEEE_F64BE}, {"little", H5T_IEEE_F32LE}};
+    const std::vector<std::pair<std::string, hid_t>> kinds{{"half", half.get()},
+                                                           {"single", H5T_IEEE_F32BE},
+                                                           {"double", H5T_IEEE_F64BE},
+                                                           {"little", H5T_IEEE_F32LE}};
     for (const auto& [name, type] : kinds) {
-        Maker(directory.file(name)).dataset("features", type, {1000, 6}, values.data(), H5T_NATIVE_DOUBLE, chunked.get());
+        Maker(directory.file(name))
+            .dataset("features", type, {1000, 6}, values.data(), H5T_NATIVE_DOUBLE, chunked.get());
         const FeatureFile file(directory.file(name));
         std::vector<FeatureRow> which;
         for (std::int64_t i = 0; i < 1000; i += 3) which.emplace_back(999 - i);
@@ -266,7 +273,8 @@ BOOST_AUTO_TEST_CASE(a_damaged_block_names_the_file_and_the_row) {
     const hsize_t chunk[2] = {1024, 4};
     H5Pset_chunk(chunked.get(), 2, chunk);
     H5Pset_fletcher32(chunked.get());
-    Maker(path).dataset("features", H5T_IEEE_F32LE, {4096, 4}, values.data(), H5T_NATIVE_FLOAT, chunked.get());
+    Maker(path).dataset("features", H5T_IEEE_F32LE, {4096, 4}, values.data(), H5T_NATIVE_FLOAT,
+                        chunked.get());
     std::string bytes = testing::bytes_of(path);
     const std::string needle(reinterpret_cast<const char*>(values.data() + 3000 * 4), 64);
     bytes[bytes.find(needle)] ^= 1;
@@ -291,7 +299,8 @@ BOOST_AUTO_TEST_CASE(writing_refuses_to_replace_and_to_overflow) {
     });
     const std::string before = testing::bytes_of(path);
     table.values.row(1)[1] = 65520;
-    refused([&] { write_feature_file(path, table, true); }, path, "row 1: number 65520 in column 1 overflows float16");
+    refused([&] { write_feature_file(path, table, true); }, path,
+            "row 1: number 65520 in column 1 overflows float16");
     BOOST_TEST((testing::bytes_of(path) == before));
     BOOST_TEST(!directory.holds("f.h5.part"));
     table.values.row(1)[1] = std::numeric_limits<double>::infinity();

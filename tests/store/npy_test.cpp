@@ -1,8 +1,8 @@
 #include "candor/store/npy.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <cstring>
 #include <random>
+#include <span>
 
 #include "candor/base/error.hpp"
 #include "candor/store/feature_file.hpp"
@@ -29,7 +29,8 @@ std::string npy(const std::string& dictionary, const std::string& data, int vers
 }
 
 std::string dictionary(const std::string& descr, const std::string& shape, bool fortran = false) {
-    return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
+    return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") +
+           ", 'shape': " + shape + ", }";
 }
 
 template <class T>
@@ -38,9 +39,8 @@ std::string raw(const std::vector<T>& values) {
 }
 
 NpyBytes in_memory(const std::string& bytes) {
-    std::vector<std::byte> copy(bytes.size());
-    std::memcpy(copy.data(), bytes.data(), bytes.size());
-    return {"memory", copy};
+    const auto raw_bytes = std::as_bytes(std::span(bytes));
+    return {"memory", std::vector<std::byte>(raw_bytes.begin(), raw_bytes.end())};
 }
 
 std::vector<double> all_values(const Array& array) {
@@ -49,11 +49,14 @@ std::vector<double> all_values(const Array& array) {
     Matrix<double> out(array.rows, array.cols);
     read_rows(array, which, out.view());
     std::vector<double> values;
-    for (std::int64_t i = 0; i < array.rows; ++i) values.insert(values.end(), out.row(i).begin(), out.row(i).end());
+    for (std::int64_t i = 0; i < array.rows; ++i)
+        values.insert(values.end(), out.row(i).begin(), out.row(i).end());
     return values;
 }
 
-std::vector<double> all_values(const std::string& bytes) { return all_values(*npy_array(in_memory(bytes))); }
+std::vector<double> all_values(const std::string& bytes) {
+    return all_values(*npy_array(in_memory(bytes)));
+}
 
 const std::vector<float> twelve{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 const std::vector<double> twelve_in_double(twelve.begin(), twelve.end());
@@ -137,13 +140,16 @@ BOOST_AUTO_TEST_CASE(each_wrong_array_has_its_own_reason) {
 BOOST_AUTO_TEST_CASE(damaged_headers_are_named) {
     const std::string data = raw(twelve);
     refused(npy("{'descr': '<f4', 'fortran_order': False}", data), "not all of");
-    refused(npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3, 4)}", data), "repeated key");
+    refused(npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3, 4)}", data),
+            "repeated key");
     refused(npy("{'descr': '<f4', 'order': False, 'shape': (3, 4)}", data), "unknown or repeated key");
     refused(npy("{'descr': '<f4', 'fortran_order': 1, 'shape': (3, 4)}", data), "neither True nor False");
     refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-3, 4)}", data), "no whole number");
-    refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 4)}", data), "no whole number");
+    refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 4)}", data),
+            "no whole number");
     refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (12)}", data), "not a tuple");
-    refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4)} + x", data), "after the dictionary");
+    refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4)} + x", data),
+            "after the dictionary");
     refused(npy("{'descr': '<f4", data), "quote");
     refused(npy("{'descr': [('x', '<f4'", data), "unclosed list");
     refused(npy("", data), "no '{'");
@@ -153,8 +159,9 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_named) {
     }
 }
 
-// Fixed seed: 40,000 damaged headers, each of which is refused, or is so little damaged that it still says "3 x 4
-// floats in C order", or describes another array of the same length (e.g. `(4, 3)` is one digit away twice).
+// Fixed seed: 40,000 damaged headers, each of which is refused, or is so little damaged that it still says "3
+// x 4 floats in C order", or describes another array of the same length (e.g. `(4, 3)` is one digit away
+// twice).
 BOOST_AUTO_TEST_CASE(damaged_headers_never_crash) {
     std::mt19937 random(20240501);
     const std::string data = raw(twelve);
@@ -205,7 +212,8 @@ BOOST_AUTO_TEST_CASE(texts_of_other_types_are_refused) {
 
 BOOST_AUTO_TEST_CASE(a_feature_file_may_be_npy) {
     const TemporaryDirectory directory;
-    const std::string path = directory.file("x.h5", npy(dictionary("<f4", "(3, 4)"), raw(twelve)));  // the name says nothing
+    const std::string path =
+        directory.file("x.h5", npy(dictionary("<f4", "(3, 4)"), raw(twelve)));  // the name says nothing
     const FeatureFile file(path);
     BOOST_TEST(file.rows() == 3);
     BOOST_TEST(file.dimension() == 4);

@@ -1,5 +1,3 @@
-#include "candor/store/results_file.hpp"
-
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
@@ -10,6 +8,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/store/feature_file.hpp"
+#include "candor/store/results_file.hpp"
 #include "temporary.hpp"
 
 using namespace candor;
@@ -40,22 +39,30 @@ class SharedDirectory {
 
 constexpr std::int64_t encoders = 3, cases = 1001;
 
-double value_at(std::int64_t row, std::int64_t col) { return static_cast<double>(row) * 1e6 + static_cast<double>(col) / 8; }
+double value_at(std::int64_t row, std::int64_t col) {
+    return static_cast<double>(row) * 1e6 + static_cast<double>(col) / 8;
+}
 
-// Everything a results file may hold; the data lie unevenly on the ranks, and the last of several ranks has none.
+// Everything a results file may hold; the data lie unevenly on the ranks, and the last of several ranks has
+// none.
 void write_sample(ResultsWriter& writer) {
     const bool root = world().rank() == 0;
     writer.attribute("/run", "ranks", std::int64_t{root ? 7 : world().rank()});
     writer.attribute("/run", "seconds", root ? 1.5 : 0.0);
     writer.attribute("/run", "empty", std::string());
     writer.attribute("/run", "study", std::string(root ? std::size_t{200000} : 0, 'x'));
-    writer.attribute("/run", "name", std::string(root ? "Gr\xc3\xbc\xc3\x9f" "e" : "other"));
+    writer.attribute("/run", "name",
+                     std::string(root ? "Gr\xc3\xbc\xc3\x9f"
+                                        "e"
+                                      : "other"));
     writer.attribute("/run", "name", std::string(root ? "replaced" : "other"));
 
     ResultTable table;
     table.name = root ? "cells" : "";
     if (root) {
-        table.texts("finding") = {"Lung Opacity", "", "\xc3\x96" "dem"};
+        table.texts("finding") = {"Lung Opacity", "",
+                                  "\xc3\x96"
+                                  "dem"};
         table.integers("n") = {std::int64_t{1} << 40, 0, -1};
         table.reals("d") = {0.25, std::nan(""), -std::numeric_limits<double>::infinity()};
     }
@@ -67,15 +74,18 @@ void write_sample(ResultsWriter& writer) {
     empty.reals("d");
     writer.table(empty);
 
-    writer.texts("/cases/chest/encoder", root ? std::vector<std::string>{"rad", "dino"} : std::vector<std::string>{});
+    writer.texts("/cases/chest/encoder",
+                 root ? std::vector<std::string>{"rad", "dino"} : std::vector<std::string>{});
     writer.texts("/cases/none/encoder", {});
-    writer.integers("/cases/chest/label", root ? std::vector<std::int64_t>{1, 0, 1} : std::vector<std::int64_t>{});
+    writer.integers("/cases/chest/label",
+                    root ? std::vector<std::int64_t>{1, 0, 1} : std::vector<std::int64_t>{});
     writer.integers("/cases/none/label", {});
 
     writer.matrix("/cases/chest/dm", encoders, cases);
     writer.matrix("/cases/none/dm", encoders, 0);
     writer.matrix("/cases/chest/unwritten", 2, 5);
-    // Blocks of 64 columns, dealt out among all ranks but the last; block 3 is left out, as a case not scored is.
+    // Blocks of 64 columns, dealt out among all ranks but the last; block 3 is left out, as a case not scored
+    // is.
     const int workers = std::max(1, world().size() - 1);
     std::vector<std::vector<double>> values;
     std::vector<ResultsWriter::Piece> pieces;
@@ -83,7 +93,8 @@ void write_sample(ResultsWriter& writer) {
         for (std::int64_t first = 0; first < cases; first += 64) {
             if (first / 64 == 3 || (first / 64 + row) % workers != world().rank()) continue;
             auto& block = values.emplace_back();
-            for (std::int64_t col = first; col < std::min(cases, first + 64); ++col) block.push_back(value_at(row, col));
+            for (std::int64_t col = first; col < std::min(cases, first + 64); ++col)
+                block.push_back(value_at(row, col));
             pieces.push_back({row, first, {}});
         }
     }
@@ -99,9 +110,11 @@ void check_sample(const std::string& path) {
     BOOST_TEST(reader.has_table("cells"));
     BOOST_TEST(!reader.has_table("rules"));
     const ResultTable cells = reader.table("cells");
-    BOOST_TEST((std::get<0>(cells.find("n")->values) == std::vector<std::int64_t>{std::int64_t{1} << 40, 0, -1}));
-    BOOST_TEST((std::get<2>(cells.find("finding")->values) ==
-                std::vector<std::string>{"Lung Opacity", "", "\xc3\x96" "dem"}));
+    BOOST_TEST(
+        (std::get<0>(cells.find("n")->values) == std::vector<std::int64_t>{std::int64_t{1} << 40, 0, -1}));
+    BOOST_TEST((std::get<2>(cells.find("finding")->values) == std::vector<std::string>{"Lung Opacity", "",
+                                                                                       "\xc3\x96"
+                                                                                       "dem"}));
     const auto& d = std::get<1>(cells.find("d")->values);
     BOOST_TEST((d[0] == 0.25 && std::isnan(d[1]) && std::isinf(d[2]) && d[2] < 0));
     const ResultTable skipped = reader.table("skipped");
@@ -200,7 +213,8 @@ BOOST_AUTO_TEST_CASE(an_abandoned_file_leaves_nothing) {
     BOOST_TEST(!directory.holds("out.h5.part"));
 }
 
-// A limit on file size stands for a full disk; it is set for the last rank alone, which writes far into the file.
+// A limit on file size stands for a full disk; it is set for the last rank alone, which writes far into the
+// file.
 BOOST_AUTO_TEST_CASE(a_full_disk_on_one_rank_is_the_same_error_everywhere) {
     const SharedDirectory directory;
     const std::string path = directory.file("out.h5");
@@ -252,9 +266,10 @@ BOOST_AUTO_TEST_CASE(another_format_version_is_refused) {
         writer.finish();
     }
     if (world().rank() != 0) return;
-    BOOST_CHECK_EXCEPTION(ResultsReader reader(directory.file("out.h5")), DataError, [](const DataError& error) {
-        return error.fault() == "has results format version 99; this program reads version 1";
-    });
+    BOOST_CHECK_EXCEPTION(
+        ResultsReader reader(directory.file("out.h5")), DataError, [](const DataError& error) {
+            return error.fault() == "has results format version 99; this program reads version 1";
+        });
 }
 
 BOOST_AUTO_TEST_CASE(the_library_names_itself) {

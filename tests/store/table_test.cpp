@@ -17,7 +17,8 @@ BOOST_AUTO_TEST_CASE(columns_are_filled_in_any_order) {
     reals = {0.5, 1};
     for (auto* column : many) *column = {1, 2};
     BOOST_TEST(table.rows() == 2);
-    BOOST_TEST(std::get<std::vector<std::string>>(table.find("name")->values) == (std::vector<std::string>{"a", "b"}));
+    BOOST_TEST(std::get<std::vector<std::string>>(table.find("name")->values) ==
+               (std::vector<std::string>{"a", "b"}));
     BOOST_TEST(std::get<std::vector<double>>(table.find("d")->values) == (std::vector<double>{0.5, 1}));
     BOOST_TEST(table.find("absent") == nullptr);
 }

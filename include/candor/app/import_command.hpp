@@ -8,7 +8,8 @@
 namespace candor::app {
 
 /// Runs `candor import` with the arguments after the subcommand. @returns the exit code.
-/// @throws UsageError, DataError and MachineError; nothing is written under the final name unless all is well.
+/// @throws UsageError, DataError and MachineError; nothing is written under the final name unless all is
+/// well.
 int import_command(const std::vector<std::string>& arguments);
 
 }  // namespace candor::app

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "candor/base/error.hpp"
@@ -50,16 +51,23 @@ class ByteReader {
     }
     template <class T>
     std::vector<T> get_many() {
-        std::vector<T> values(static_cast<std::size_t>(get<std::int64_t>()));
+        std::vector<T> values(count_of(sizeof(T)));
         if (!values.empty()) std::memcpy(values.data(), next(values.size() * sizeof(T)), values.size() * sizeof(T));
         return values;
     }
     std::string get_text() {
-        const auto length = static_cast<std::size_t>(get<std::int64_t>());
+        const std::size_t length = count_of(1);
         return {next(length), length};
     }
 
   private:
+    /// How many values of `size` bytes follow: looked at before room is made for them.
+    std::size_t count_of(std::size_t size) {
+        const auto count = static_cast<std::size_t>(get<std::int64_t>());
+        CANDOR_REQUIRE(count <= rest_.size() / size,
+                       std::to_string(count) + " values in " + std::to_string(rest_.size()) + " bytes");
+        return count;
+    }
     const char* next(std::size_t count) {
         CANDOR_REQUIRE(count <= rest_.size(), std::to_string(count) + " of " + std::to_string(rest_.size()) + " bytes");
         const char* at = rest_.data();

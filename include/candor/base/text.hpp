@@ -14,7 +14,8 @@ namespace candor {
 /// `text` without blanks, tabs and carriage returns at either end.
 std::string_view trim(std::string_view text);
 
-/// The whole of `text` as a decimal number with a point; nothing where anything else is there ("0,5", "1x", "").
+/// The whole of `text` as a decimal number with a point, "nan" and "inf" as `format_real` writes them; nothing where
+/// anything else is there ("0,5", "1x", "").
 std::optional<double> parse_real(std::string_view text);
 /// The whole of `text` as a decimal integer.
 std::optional<std::int64_t> parse_integer(std::string_view text);

@@ -45,6 +45,9 @@ struct Machine {
 };
 Machine describe_machine(const Communicator& world);
 
+/// The rank that the launcher (mpirun, srun) gave this process, before and without a session; 0 where there is none.
+int launched_rank();
+
 /// Version of the MPI library, one line; needs no session.
 std::string mpi_version();
 

@@ -34,7 +34,8 @@ class Array {
 void read_rows(const Array& array, std::span<const FeatureRow> which, MatrixView<float> out);
 void read_rows(const Array& array, std::span<const FeatureRow> which, MatrixView<double> out);
 
-/// Bytes that rows x cols numbers of `size` bytes take. @throws DataError at `where` where that overflows 2^62.
+/// Bytes that rows x cols numbers of `size` bytes take. @throws DataError at `where` where that overflows
+/// 2^62.
 std::int64_t array_bytes(const std::string& where, std::int64_t rows, std::int64_t cols, std::int64_t size);
 
 }  // namespace candor::store

@@ -28,8 +28,8 @@ std::uint16_t float_to_half(double value);
 void decode(ElementType type, const std::byte* stored, std::span<float> out);
 void decode(ElementType type, const std::byte* stored, std::span<double> out);
 
-/// Rounds `values` to `type` (to nearest, ties to even) into `stored`. @returns the position of the first finite
-/// value that overflows, or -1.
+/// Rounds `values` to `type` (to nearest, ties to even) into `stored`. @returns the position of the first
+/// finite value that overflows, or -1.
 std::int64_t encode(ElementType type, std::span<const double> values, std::byte* stored);
 
 /// Reverses the bytes of each of `bytes.size() / size_of(type)` numbers.

@@ -14,14 +14,15 @@
 
 namespace candor::store {
 
-/// An open feature file, read-only, by the POSIX driver with file locking off (any number of readers, read-only
-/// media). The kind of file is told by its first bytes, never by its name.
+/// An open feature file, read-only, by the POSIX driver with file locking off (any number of readers,
+/// read-only media). The kind of file is told by its first bytes, never by its name.
 class FeatureFile {
   public:
-    /// @throws DataError where the file is neither HDF5 nor `.npy`, is cut short, holds another type (integer,
+    /// @throws DataError where the file is neither HDF5 nor `.npy`, is cut short, holds another type
+    /// (integer,
     ///         complex, object, big-endian `.npy`), has not two dimensions, no rows or no columns, or where
-    ///         `/image_id` has another length than `/features`, or its ids fail `check_ids`. MachineError where it cannot be
-    ///         opened; a missing file is a DataError.
+    ///         `/image_id` has another length than `/features`, or its ids fail `check_ids`. MachineError
+    ///         where it cannot be opened; a missing file is a DataError.
     explicit FeatureFile(const std::string& path);
     ~FeatureFile();
     FeatureFile(FeatureFile&&) noexcept;
@@ -64,6 +65,7 @@ void write_feature_file(const std::string& path, const FeatureTable& table, bool
 /// Checks what identifies the rows of a feature file.
 /// @throws DataError naming `file`, row and id: a blank id, one that holds a NUL byte, an id that comes twice
 ///         (within a region, where `findings` is not empty).
-void check_ids(const std::string& file, std::span<const std::string> ids, std::span<const std::string> findings);
+void check_ids(const std::string& file, std::span<const std::string> ids,
+               std::span<const std::string> findings);
 
 }  // namespace candor::store

@@ -15,7 +15,8 @@ namespace candor::store {
 class FeatureWriter {
   public:
     /// Starts `path`.part with `/features` rows x dimension of `type`.
-    /// @throws UsageError where `path` exists and `overwrite` is false; MachineError where it cannot be created.
+    /// @throws UsageError where `path` exists and `overwrite` is false; MachineError where it cannot be
+    /// created.
     FeatureWriter(const std::string& path, ElementType type, std::int64_t rows, std::int64_t dimension,
                   bool overwrite);
     /// Removes `path`.part unless `finish` was called.

@@ -1,8 +1,8 @@
 #pragma once
 
-/// HDF5 for the room `store`: handles that close themselves, one check for every call, and the few kinds of data
-/// that candor's files are made of. HDF5's own printing of errors is switched off; its innermost message becomes
-/// part of ours.
+/// HDF5 for the room `store`: handles that close themselves, one check for every call, and the few kinds of
+/// data that candor's files are made of. HDF5's own printing of errors is switched off; its innermost message
+/// becomes part of ours.
 
 #include <hdf5.h>
 
@@ -62,7 +62,8 @@ class Handle {
 void quiet_hdf5();
 
 /// Opens `path` read-only by the POSIX driver with file locking off.
-/// @throws DataError where it is no HDF5 file, is cut short or is damaged; MachineError where it cannot be opened.
+/// @throws DataError where it is no HDF5 file, is cut short or is damaged; MachineError where it cannot be
+/// opened.
 Handle open_hdf5_file(const std::string& path);
 
 /// True where `name` (a path of links) leads to a dataset.
@@ -70,7 +71,8 @@ bool has_dataset(hid_t file, const std::string& name);
 
 /// The two-dimensional floating-point dataset `name` of `file`, which stays open while the array lives.
 /// @throws DataError where it is missing, has another type or shape, or has no rows or no columns.
-std::unique_ptr<Array> hdf5_array(const std::string& path, std::shared_ptr<Handle> file, const std::string& name);
+std::unique_ptr<Array> hdf5_array(const std::string& path, std::shared_ptr<Handle> file,
+                                  const std::string& name);
 
 /// The one-dimensional text dataset `name`: fixed or variable length, ASCII or UTF-8, padding removed.
 /// @throws DataError where it is missing or holds anything else.
@@ -79,7 +81,8 @@ std::vector<std::string> hdf5_texts(const std::string& path, hid_t file, const s
 /// A fixed-length UTF-8 string type of `length` bytes, padded with NUL.
 Handle text_type(std::size_t length);
 
-/// Property list for datasets whose bytes are reproducible: contiguous, allocated early, without object times.
+/// Property list for datasets whose bytes are reproducible: contiguous, allocated early, without object
+/// times.
 Handle dataset_properties();
 
 }  // namespace candor::store

@@ -11,7 +11,8 @@ namespace candor::store {
 
 class InputFile {
   public:
-    /// @throws DataError where the file is missing, is a directory or is empty; MachineError where it cannot be
+    /// @throws DataError where the file is missing, is a directory or is empty; MachineError where it cannot
+    /// be
     ///         opened.
     explicit InputFile(const std::string& path);
     ~InputFile();

@@ -49,8 +49,8 @@ class NpyBytes {
 
 /// The numbers of a two-dimensional `.npy` array of little-endian f2, f4 or f8, C or Fortran order.
 /// @throws DataError with a reason of its own for big-endian, integer, boolean, complex, text, object and
-///         structured arrays, for another number of dimensions, no rows, no columns, and a file whose length is
-///         not what the header promises.
+///         structured arrays, for another number of dimensions, no rows, no columns, and a file whose length
+///         is not what the header promises.
 std::unique_ptr<Array> npy_array(NpyBytes bytes);
 
 /// The texts of a one-dimensional `.npy` array of type S or little-endian U, as UTF-8, padding removed.

@@ -20,8 +20,8 @@ class Npz {
     const std::vector<std::string>& names() const { return names_; }
     bool has(const std::string& name) const;
 
-    /// The array `name`, unpacked into memory. @throws DataError where there is none (naming those there are), or
-    /// where it is encrypted, cut short or fails its checksum.
+    /// The array `name`, unpacked into memory. @throws DataError where there is none (naming those there
+    /// are), or where it is encrypted, cut short or fails its checksum.
     NpyBytes member(const std::string& name) const;
 
   private:

@@ -20,14 +20,14 @@ namespace candor::store {
 
 using AttributeValue = std::variant<std::int64_t, double, std::string>;
 
-/// A results file while it is written. Every member is collective: all ranks call it in the same order, with the
-/// same names and shapes; data may be empty on any rank.
+/// A results file while it is written. Every member is collective: all ranks call it in the same order, with
+/// the same names and shapes; data may be empty on any rank.
 class ResultsWriter {
   public:
     /// Creates `path`.part. @throws MachineError (on every rank) where it cannot be created.
     ResultsWriter(const std::string& path, const parallel::Communicator& world);
-    /// Removes `path`.part unless `finish` was called; never throws, never communicates: the file stays open, so
-    /// after this way out only an abort may end the program, no MPI_Finalize.
+    /// Removes `path`.part unless `finish` was called; never throws, never communicates: the file stays open,
+    /// so after this way out only an abort may end the program, no MPI_Finalize.
     ~ResultsWriter();
     ResultsWriter(const ResultsWriter&) = delete;
     ResultsWriter& operator=(const ResultsWriter&) = delete;
@@ -35,8 +35,8 @@ class ResultsWriter {
     /// An attribute of group `group` (created with its parents where absent); rank 0's value is stored.
     void attribute(const std::string& group, const std::string& name, const AttributeValue& value);
     /// `/tables/<table.name>`, a compound dataset; rank 0's table is stored, others may pass an empty one.
-    /// Fixed-length strings are as long as the longest (at least 1). A table without rows is a dataset of length 0
-    /// that still has its columns.
+    /// Fixed-length strings are as long as the longest (at least 1). A table without rows is a dataset of
+    /// length 0 that still has its columns.
     void table(const ResultTable& table);
     /// Dataset `path` of N fixed-length strings from rank 0's `values`.
     void texts(const std::string& path, const std::vector<std::string>& values);
@@ -51,14 +51,15 @@ class ResultsWriter {
         std::int64_t first_col = 0;
         std::span<const double> values;
     };
-    /// Writes this rank's pieces of matrix `path`; pieces of different ranks must not overlap. Transfers of at
-    /// most 1 GiB.
+    /// Writes this rank's pieces of matrix `path`; pieces of different ranks must not overlap. Transfers of
+    /// at most 1 GiB.
     void write(const std::string& path, std::span<const Piece> pieces);
 
     /// Flushes, closes, checks that the file reads back as complete, and renames it to its final name.
     void finish();
 
-    /// Closes and removes `path`.part, where all ranks stop in good order; nothing else may be called afterwards.
+    /// Closes and removes `path`.part, where all ranks stop in good order; nothing else may be called
+    /// afterwards.
     void abandon();
 
   private:
@@ -69,7 +70,8 @@ class ResultsWriter {
 /// A finished results file, read by one process.
 class ResultsReader {
   public:
-    /// @throws DataError where the file is missing, is not HDF5, is not a candor results file, or is of a format
+    /// @throws DataError where the file is missing, is not HDF5, is not a candor results file, or is of a
+    /// format
     ///         version that this program does not read.
     explicit ResultsReader(const std::string& path);
     ~ResultsReader();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// A named table of typed columns: what the results file stores as one compound dataset and what `show` prints.
+/// A named table of typed columns: what the results file stores as one compound dataset and what `show`
+/// prints.
 
 #include <cstdint>
 #include <deque>
