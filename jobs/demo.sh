@@ -4,7 +4,7 @@
 #   usage: jobs/demo.sh [FOLDER]      results go to FOLDER (default: build/demo)
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=jobs/setup.sh
+# shellcheck source-path=SCRIPTDIR source=setup.sh
 source "$top/jobs/setup.sh"
 
 out=${1:-$top/build/demo}
@@ -17,8 +17,11 @@ mkdir -p "$out"
 rm -rf "$out/wdbc.h5" "$out/wdbc.h5.journal"
 run_ranks 2 "$candor" run "$top/inputs/wdbc/study.toml" -o "$out/wdbc.h5"
 
-"$candor" show "$out/wdbc.h5"
-for table in rules findings; do
-    printf '\n%s\n' "candor show ${out#"$PWD/"}/wdbc.h5 $table"
-    "$candor" show "$out/wdbc.h5" "$table"
-done
+show() {
+    printf '\n$ candor show %s\n' "$*"
+    (cd "$out" && "$candor" show "$@")
+}
+show wdbc.h5
+show wdbc.h5 findings --columns encoder,finding,queries,d,d_low,d_high,margin_auroc,p,q
+# How much of D each candidate rule adds: unequal banks make the common label look near.
+show wdbc.h5 rules --where level=task --columns encoder,rule,n,queries,discordant,d,d_low,d_high

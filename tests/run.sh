@@ -3,7 +3,7 @@
 #   usage: tests/run.sh [CTEST OPTIONS]      e.g. tests/run.sh -R study
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=jobs/setup.sh
+# shellcheck source-path=SCRIPTDIR source=../jobs/setup.sh
 source "$top/jobs/setup.sh"
 
 ensure_packages "${build_packages[@]}" "${test_packages[@]}"

@@ -1,4 +1,5 @@
 # Writes OUTPUT with the version, commit and dirty flag of SOURCE; touches it only when they changed.
+cmake_policy(VERSION 3.25)
 set(commit "none")
 set(dirty 0)
 find_package(Git QUIET)

@@ -126,9 +126,10 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const int threads = parallel::choose_threads(world, options.threads);
     std::optional<store::OutputLock> lock;
     parallel::on_root(world, [&] {
-        lock.emplace(options.output);
+        lock.emplace(options.output, store::OutputLock::Part::holder);
         return std::string();
     });
+    if (!lock) lock.emplace(options.output, store::OutputLock::Part::follower);
 
     const Prepared prepared = prepare_mpi(world, options.study_file, options.overrides, log);
     const study::Study& study = prepared.inputs.study;

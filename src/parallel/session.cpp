@@ -104,7 +104,8 @@ void Session::fail(ExitCode code, const std::string& line) noexcept {
     } else {
         follow(code);
     }
-    if (world_.size() == 1) MPI_Finalize();  // nobody else to end, and an abort would add its own lines
+    // Alone there is nobody to end, and an abort would add its own lines. Nothing is finalized: libraries that hold
+    // half-written files would try to complete them.
     if (world_.size() > 1) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
     std::_Exit(static_cast<int>(code));
 }

@@ -6,12 +6,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "candor/base/error.hpp"
 
 namespace candor::store {
 
-OutputLock::OutputLock(const std::string& output) : folder_(output + ".journal") {
+OutputLock::OutputLock(const std::string& output, Part part) : folder_(output + ".journal"), part_(part) {
+    if (part_ == Part::follower) return;
     if (mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) {
         throw MachineError(folder_, std::string("cannot be made: ") + std::strerror(errno),
                            "name an output in a folder that exists and can be written");
@@ -34,9 +36,10 @@ OutputLock::OutputLock(const std::string& output) : folder_(output + ".journal")
 }
 
 OutputLock::~OutputLock() {
+    if (part_ == Part::follower && std::uncaught_exceptions() == 0) return;
     unlink((folder_ + "/lock").c_str());
     rmdir(folder_.c_str());
-    close(file_);
+    if (file_ >= 0) close(file_);
 }
 
 }  // namespace candor::store

@@ -114,30 +114,37 @@ struct ResultsWriter::File {
 
     bool root() const { return world.rank() == 0; }
 
-    /// Runs `work` on every rank; where it failed on any, all close and throw the failure of the first rank
-    /// that failed, so that nobody is left waiting in the next collective call.
+    /// Runs `work` on rank 0; where it fails, every rank throws the same failure.
+    template <class Work>
+    void on_root(Work work) {
+        std::string fault;
+        if (root()) {
+            try {
+                work();
+            } catch (const MachineError& error) {
+                fault = reason_of(error);
+            }
+        }
+        fault = world.broadcast(fault);
+        if (!fault.empty()) throw MachineError(path, "cannot be written: " + fault);
+    }
+
+    /// Runs collective calls of the library. A rank on which one fails throws at once: the others may be waiting for it
+    /// inside the library (a full disk shows on one rank only), so nothing short of ending them all gets them out.
     template <class Work>
     void together(Work work) {
-        std::string fault;
-        bool failed = false;
         try {
             work();
         } catch (const MachineError& error) {
-            failed = true;
-            fault = error.what();
-            if (fault.starts_with(error.subject() + ": ")) fault.erase(0, error.subject().size() + 2);
+            throw MachineError(path, "cannot be written: " + reason_of(error));
         }
-        std::int64_t urgency = failed ? world.size() - world.rank() : 0;
-        world.maximum({&urgency, 1});
-        if (urgency == 0) return;
-        fault = world.broadcast(fault, static_cast<int>(world.size() - urgency));
-        abandon();
-        throw MachineError(path, "cannot be written: " + fault);
     }
 
-    void abandon() {
-        file.close();
-        if (root()) discard(path);
+    /// What went wrong, without the name of the file.
+    static std::string reason_of(const MachineError& error) {
+        std::string fault = error.what();
+        if (fault.starts_with(error.subject() + ": ")) fault.erase(0, error.subject().size() + 2);
+        return fault;
     }
 
     Handle group(const std::string& name) {
@@ -261,9 +268,7 @@ ResultsWriter::ResultsWriter(const std::string& path, const parallel::Communicat
     : file_(new File{path, part_of(path), world, {}}) {
     quiet_hdf5();
     File& f = *file_;
-    f.together([&] {
-        if (f.root()) try_create(f.part);
-    });
+    f.on_root([&] { try_create(f.part); });
     f.together([&] { f.file = create_together(f.part, world); });
     f.together([&] {
         f.attribute("/run", "format", std::string(results_format));
@@ -274,7 +279,7 @@ ResultsWriter::ResultsWriter(const std::string& path, const parallel::Communicat
 ResultsWriter::~ResultsWriter() {
     if (file_->published) return;
     file_->file.release();  // closing is collective, and the other ranks may be elsewhere
-    if (file_->root()) discard(file_->path);
+    discard(file_->path);  // on every rank: the one that failed may be the only one left
 }
 
 void ResultsWriter::attribute(const std::string& group, const std::string& name,
@@ -436,16 +441,11 @@ void ResultsWriter::finish() {
     f.together([&] { f.attribute("/", complete_mark, std::int64_t{1}); });
     f.together([&] { checked(H5Fflush(f.file.get(), H5F_SCOPE_GLOBAL), f.part, "flush"); });
     f.together([&] { checked(f.file.close(), f.part, "close"); });
-    f.together([&] {
-        if (!f.root()) return;
+    f.on_root([&] {
         check_complete(f.part);
         publish(f.path);
     });
     f.published = true;
-}
-
-void ResultsWriter::abandon() {
-    file_->abandon();
 }
 
 // ---- reading

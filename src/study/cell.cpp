@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -160,23 +159,12 @@ Candidates choose_candidates(const Study& study, const Pool& pool, const Context
     if (fewest < study.op.k) {
         chosen.unscored = "fewer than k candidates a side (n = " + std::to_string(fewest) +
                           ", k = " + std::to_string(study.op.k) + ')';
-    }
-    return chosen;
-}
-
-/// A rule scores a cell in all its draws or in none: the reason of the first draw that fails serves for all.
-void agree_on_scoring(std::span<Candidates> draws) {
-    const auto failed =
-        std::ranges::find_if(draws, [](const Candidates& c) { return c.unscored.has_value(); });
-    if (failed == draws.end()) return;
-    const std::optional<std::string> reason = failed->unscored;
-    for (Candidates& candidates : draws) {
-        candidates.unscored = reason;
         for (std::size_t s = 0; s < 2; ++s) {
-            candidates.list[s].clear();
-            candidates.reach[s].clear();
+            chosen.list[s].clear();
+            chosen.reach[s].clear();
         }
     }
+    return chosen;
 }
 
 }  // namespace
@@ -223,7 +211,6 @@ Cell make_cell(const Study& study, const Task& task, const Pool& pool, const Con
             const Sides& ordered = drawn[static_cast<std::size_t>(draw)];
             cell.candidates.push_back(choose_candidates(study, pool, context, cell, ordered, rule, draw));
         }
-        agree_on_scoring(std::span(cell.candidates).last(drawn.size()));
     }
     return cell;
 }

@@ -11,7 +11,7 @@ using instruments::summarise_panel;
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 struct Panel {
     std::array<double, instruments::panel_statistics> values;
@@ -58,10 +58,10 @@ BOOST_AUTO_TEST_CASE(anchors_are_averaged_and_may_be_missing_or_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(one_undefined_rate_leaves_the_anchor_alone_defined) {
-    const Panel p = panel({0.25, nan, 0.5}, {false, false, true});
+    const Panel p = panel({0.25, not_a_number, 0.5}, {false, false, true});
     for (const PanelStatistic which : of_all) BOOST_TEST(std::isnan(p[which]));
     BOOST_TEST(p[PanelStatistic::anchor] == 0.5);
-    BOOST_TEST(std::isnan(panel({0.25, nan}, {false, true})[PanelStatistic::anchor]));
+    BOOST_TEST(std::isnan(panel({0.25, not_a_number}, {false, true})[PanelStatistic::anchor]));
     for (const double value : panel({}, {}).values) BOOST_TEST(std::isnan(value));
 }
 

@@ -16,7 +16,7 @@ using instruments::Tally;
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 Counts rate(std::int64_t discordant, std::int64_t queries, std::int64_t ties = 0) {
     Counts counts;
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(an_estimate_is_the_observed_value_with_the_percentiles_of_t
     BOOST_TEST(e.excludes_half());
     BOOST_TEST(!(instruments::Estimate{0.5, 0.5, 0.7}.excludes_half()));
     BOOST_TEST((instruments::Estimate{0.3, 0.2, 0.49}.excludes_half()));
-    BOOST_TEST(!(instruments::Estimate{nan, nan, nan}.excludes_half()));
+    BOOST_TEST(!(instruments::Estimate{not_a_number, not_a_number, not_a_number}.excludes_half()));
 }
 
 BOOST_AUTO_TEST_CASE(undefined_resamples_are_left_out_and_counted) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(undefined_resamples_are_left_out_and_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(a_mean_is_undefined_where_a_part_is) {
-    const std::vector<Replicates> parts{{0.25, {0.5, nan, 0.25}}, {0.75, {1, 1, 0.5}}};
+    const std::vector<Replicates> parts{{0.25, {0.5, not_a_number, 0.25}}, {0.75, {1, 1, 0.5}}};
     const Replicates mean = instruments::mean_of(parts);
     BOOST_TEST(mean.observed == 0.5);
     BOOST_TEST(mean.resampled[0] == 0.75);

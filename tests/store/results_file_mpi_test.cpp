@@ -1,8 +1,6 @@
-#include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <limits>
 
@@ -199,46 +197,6 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_created_is_the_same_error_everywhere)
     const std::string message = machine_error([&] { ResultsWriter writer(path, world()); });
     BOOST_TEST(message == path + ": cannot be written: cannot be created: No such file or directory");
     for (const std::string& other : world().all_gather(message)) BOOST_TEST(other == message);
-}
-
-BOOST_AUTO_TEST_CASE(an_abandoned_file_leaves_nothing) {
-    const SharedDirectory directory;
-    {
-        ResultsWriter writer(directory.file("out.h5"), world());
-        write_sample(writer);
-        writer.abandon();
-    }
-    world().barrier();
-    BOOST_TEST(!directory.holds("out.h5"));
-    BOOST_TEST(!directory.holds("out.h5.part"));
-}
-
-// A limit on file size stands for a full disk; it is set for the last rank alone, which writes far into the
-// file.
-BOOST_AUTO_TEST_CASE(a_full_disk_on_one_rank_is_the_same_error_everywhere) {
-    const SharedDirectory directory;
-    const std::string path = directory.file("out.h5");
-    const bool last = world().rank() == world().size() - 1;
-    rlimit before = {};
-    ::getrlimit(RLIMIT_FSIZE, &before);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const std::string message = machine_error([&] {
-        ResultsWriter writer(path, world());
-        writer.matrix("/m", 1, 1 << 20);
-        world().barrier();
-        const rlimit small = {1 << 20, before.rlim_max};
-        if (last) ::setrlimit(RLIMIT_FSIZE, &small);
-        const std::vector<double> values(1024, 1.0);
-        const std::vector<ResultsWriter::Piece> pieces{{0, (1 << 20) - 1024, values}};
-        writer.write("/m", last ? std::span(pieces) : std::span<const ResultsWriter::Piece>{});
-    });
-    ::setrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, handler);
-    BOOST_TEST(message.starts_with(path + ": cannot be written: HDF5 failed (write): "), message);
-    for (const std::string& other : world().all_gather(message)) BOOST_TEST(other == message);
-    world().barrier();
-    BOOST_TEST(!directory.holds("out.h5"));
-    BOOST_TEST(!directory.holds("out.h5.part"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_results_file_is_refused) {

@@ -7,13 +7,14 @@
 
 namespace candor::app {
 
-/// Prints the overview of a results file, or with TABLE one table (`--format`, `--where`, `--columns`), or with
-/// `--list` what tables there are. Results go to standard output, notes to standard error; a reader that closes
-/// the pipe early ends the command quietly.
+/// Prints the overview of a results file, or with TABLE one table (`--format`, `--where`, `--columns`), or
+/// with `--list` what tables there are. Results go to standard output, notes to standard error; a reader that
+/// closes the pipe early ends the command quietly.
 /// @param arguments what follows `show` on the command line.
 /// @returns the exit code, 0.
 /// @throws UsageError for unknown options, tables, columns and formats (naming the nearest known one),
-///         DataError for a file that is no results file, MachineError where standard output cannot be written.
+///         DataError for a file that is no results file, MachineError where standard output cannot be
+///         written.
 int show_command(const std::vector<std::string>& arguments);
 
 }  // namespace candor::app

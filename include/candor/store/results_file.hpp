@@ -58,10 +58,6 @@ class ResultsWriter {
     /// Flushes, closes, checks that the file reads back as complete, and renames it to its final name.
     void finish();
 
-    /// Closes and removes `path`.part, where all ranks stop in good order; nothing else may be called
-    /// afterwards.
-    void abandon();
-
   private:
     struct File;
     std::unique_ptr<File> file_;

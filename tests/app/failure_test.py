@@ -1,0 +1,301 @@
+"""What goes wrong ends in one line, the right exit code, no hang, and nothing half-written (DESIGN 3, 5, 6)."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import h5py
+import numpy as np
+
+CANDOR = os.environ["CANDOR"]
+LIMIT = 30  # seconds in which all ranks must have ended after a failure
+
+
+class Study:
+    """A small study of 40 images in a folder of its own, to be spoiled."""
+
+    def __init__(self, folder, positives=20, images=40):
+        self.folder = folder
+        random = np.random.RandomState(3)
+        self.ids = [f"img{i:03d}" for i in range(images)]
+        self.features = random.standard_normal((images, 6)).astype("f4")
+        self.rows = [[image, f"p{i}", "test", str(int(i < positives))] for i, image in enumerate(self.ids)]
+        self.write_table()
+        for encoder in ("one", "two"):
+            self.write_features(encoder, self.features)
+        self.text = """
+[study]
+name = "small"
+[operator]
+k = 2
+[bootstrap]
+resamples = 20
+[[encoder]]
+id = "one"
+[[encoder]]
+id = "two"
+[[dataset]]
+id = "data"
+table = "table.csv"
+features = "{encoder}.h5"
+[[task]]
+id = "task"
+datasets = ["data"]
+findings = ["finding"]
+"""
+        self.write("study.toml", self.text)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text, mode="w"):
+        with open(self.path(name), mode) as f:
+            f.write(text)
+
+    def write_table(self):
+        self.write("table.csv", "image_id,patient_id,split,finding\n" + "".join(",".join(r) + "\n" for r in self.rows))
+
+    def write_features(self, encoder, values):
+        with h5py.File(self.path(f"{encoder}.h5"), "w") as f:
+            f["features"] = values
+            f["image_id"] = [i.encode() for i in self.ids[:len(values)]]
+
+    def run(self, *options, ranks=1, out="out.h5", command="run", launcher=()):
+        words = [CANDOR, command, self.path("study.toml")]
+        if command == "run":
+            words += ["-o", self.path(out)]
+        if ranks > 1:
+            words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] + words
+        start = time.monotonic()
+        done = subprocess.run([*launcher, *words, *options], capture_output=True, text=True, timeout=120)
+        done.seconds = time.monotonic() - start
+        return done
+
+
+class Failure(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.study = Study(self.scratch.name)
+
+    def assert_fails(self, done, code, *words):
+        lines = [line for line in done.stderr.splitlines() if line.startswith("candor: error:")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, lines[0])
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertLess(done.seconds, LIMIT)
+        left = [name for name in os.listdir(self.study.folder) if ".part" in name or ".journal" in name]
+        self.assertEqual(left, [])
+
+    def on_1_and_3_ranks(self, code, *words, options=(), **arguments):
+        for ranks in (1, 3):
+            with self.subTest(ranks=ranks):
+                self.assert_fails(self.study.run(*options, ranks=ranks, **arguments), code, *words)
+                self.assertFalse(os.path.exists(self.study.path(arguments.get("out", "out.h5"))))
+
+    # ---- the command line and the study file: 2
+
+    def test_unknown_options_and_keys_name_the_nearest(self):
+        self.on_1_and_3_ranks(2, "--treads", "did you mean --threads", options=["--treads", "1"])
+        self.on_1_and_3_ranks(2, "operator.kk", 'did you mean "k"', options=["--set", "operator.kk=3"])
+
+    def test_more_threads_than_processors(self):
+        self.on_1_and_3_ranks(2, "--threads 4096", "processors", options=["--threads", "4096"])
+
+    def test_a_bad_study_names_file_and_key(self):
+        self.study.write("study.toml", self.study.text.replace("k = 2", "k = 0"))
+        self.on_1_and_3_ranks(2, "study.toml", "operator.k")
+
+    def test_a_reference_dataset_is_refused_not_ignored(self):
+        self.study.write("study.toml", self.study.text.replace('table = "table.csv"', 'table = "table.csv"\n'
+                                                               'reference = "other"') +
+                         '[[dataset]]\nid = "other"\ntable = "table.csv"\nfeatures = "{encoder}.h5"\n')
+        self.on_1_and_3_ranks(2, "reference")
+
+    def test_commands(self):
+        for words, text in ((["rum"], "did you mean run?"), (["run"], "name a study file"), (["show"], "name a results")):
+            done = subprocess.run([CANDOR, *words], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    # ---- the data: 3
+
+    def test_missing_files(self):
+        os.remove(self.study.path("two.h5"))
+        self.on_1_and_3_ranks(3, "two.h5")
+        os.remove(self.study.path("table.csv"))
+        self.on_1_and_3_ranks(3, "table.csv")
+
+    def test_a_feature_file_cut_short(self):
+        with open(self.study.path("two.h5"), "rb") as f:
+            whole = f.read()
+        for length in (0, 4, 100, len(whole) // 2, len(whole) - 1):
+            with self.subTest(length=length):
+                self.study.write("two.h5", whole[:length], "wb")
+                self.on_1_and_3_ranks(3, "two.h5")
+
+    def test_nan_in_the_rows_of_the_last_rank_alone(self):
+        spoiled = self.study.features.copy()
+        spoiled[-1, 2] = np.nan
+        self.study.write_features("two", spoiled)  # encoders are shared out: with 3 ranks only one reads "two"
+        self.on_1_and_3_ranks(3, "two.h5", '"img039"', "on_bad_row")
+
+    def test_zero_rows_are_left_out_of_every_encoder_when_allowed(self):
+        spoiled = self.study.features.copy()
+        spoiled[[0, 30]] = 0
+        self.study.write_features("two", spoiled)
+        done = self.study.run("--set", "pool.on_bad_row=drop", ranks=2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with h5py.File(self.study.path("out.h5")) as f:
+            cells = f["tables/cells"][:]
+            self.assertEqual(set(cells["n_pos"]), {19})
+            self.assertEqual(set(cells["n_neg"]), {19})
+            self.assertNotIn(b"img000", f["cases/task/image_id"][:])
+            self.assertTrue(np.isfinite(f["cases/task/dm"][:]).all())
+        # All other rows score as in a study that never had the two.
+        self.study.rows = [r for i, r in enumerate(self.study.rows) if i not in (0, 30)]
+        self.study.write_table()
+        clean = self.study.run(out="clean.h5")
+        self.assertEqual(clean.returncode, 0, clean.stderr)
+        with h5py.File(self.study.path("out.h5")) as a, h5py.File(self.study.path("clean.h5")) as b:
+            np.testing.assert_array_equal(a["cases/task/dm"][:], b["cases/task/dm"][:])
+
+    def test_missing_features(self):
+        self.study.write_features("two", self.study.features[:38])
+        self.on_1_and_3_ranks(3, "two.h5", '"img038", "img039"', "on_missing")
+        done = self.study.run("--set", "pool.on_missing=intersect", ranks=3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("missing features", done.stderr)
+
+    def test_a_bad_label_names_row_and_column(self):
+        self.study.rows[4][3] = "0,5"
+        self.study.rows[4] = self.study.rows[4][:3] + ['"0,5"']
+        self.study.write_table()
+        self.on_1_and_3_ranks(3, "table.csv", "row 6", '"finding"', "0,5")
+
+    def test_a_patient_in_two_splits(self):
+        self.study.rows[0][1] = self.study.rows[1][1] = "p7"
+        self.study.rows[1][2] = "train"
+        self.study.write_table()
+        self.on_1_and_3_ranks(3, "p7", "on_leak")
+        self.assertEqual(self.study.run("--set", "pool.on_leak=drop").returncode, 0)
+
+    def test_nothing_to_score(self):
+        for row in self.study.rows:
+            row[3] = "0"
+        self.study.write_table()
+        self.on_1_and_3_ranks(3, "no cell", "no positives")
+
+    def test_check_tells_every_problem_and_ends_with_3(self):
+        spoiled = self.study.features.copy()
+        spoiled[5] = np.inf
+        self.study.write_features("two", spoiled[:39])
+        self.study.rows[0][1] = self.study.rows[1][1] = "p7"
+        self.study.rows[1][2] = "train"
+        self.study.write_table()
+        for ranks in (1, 3):
+            done = self.study.run(command="check", ranks=ranks)
+            self.assert_fails(done, 3, "3 problems")
+            self.assertEqual(sum(line.startswith("problem: ") for line in done.stdout.splitlines()), 3, done.stdout)
+            for text in ("p7", "img005", "img039"):
+                self.assertIn(text, done.stdout)
+
+    # ---- the machine: 4
+
+    def test_an_output_that_cannot_be_written(self):
+        for ranks in (1, 3):
+            self.assert_fails(self.study.run(ranks=ranks, out="nowhere/out.h5"), 4, "nowhere")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("mount"), "needs root for a small file system")
+    def test_a_full_disk(self):
+        small = self.study.path("small")
+        os.mkdir(small)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("mounting is not allowed here")
+        self.addCleanup(subprocess.run, ["umount", small])
+        for ranks in (1, 3):
+            self.assert_fails(self.study.run(ranks=ranks, out="small/out.h5"), 4, "out.h5")
+            self.assertEqual(os.listdir(small), [])
+
+    # ---- outputs and other runs
+
+    def test_a_finished_output_is_left_alone(self):
+        first = self.study.run(ranks=2)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        stamp = os.stat(self.study.path("out.h5")).st_mtime_ns
+        again = self.study.run(ranks=3)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("already holds", again.stderr)
+        self.assert_fails(self.study.run("--set", "operator.k=3", ranks=2), 2, "out.h5", "--overwrite")
+        self.assertEqual(os.stat(self.study.path("out.h5")).st_mtime_ns, stamp)
+        changed = self.study.run("--set", "operator.k=3", "--overwrite")
+        self.assertEqual(changed.returncode, 0, changed.stderr)
+        self.assertNotEqual(os.stat(self.study.path("out.h5")).st_mtime_ns, stamp)
+
+    def test_two_runs_never_share_an_output(self):
+        import fcntl
+        os.mkdir(self.study.path("out.h5.journal"))
+        with open(self.study.path("out.h5.journal/lock"), "w") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            done = self.study.run(ranks=2)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("another run", done.stderr)
+        # The lock died with its holder: what it left behind stands in nobody's way.
+        self.assertEqual(self.study.run(ranks=2).returncode, 0)
+        self.assertFalse(os.path.exists(self.study.path("out.h5.journal")))
+
+    def test_read_only_inputs_serve_two_runs_at_once(self):
+        for name in os.listdir(self.study.folder):
+            os.chmod(self.study.path(name), 0o444)
+        other = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, other)
+        os.chmod(self.study.folder, 0o555)
+        self.addCleanup(os.chmod, self.study.folder, 0o755)
+        words = [CANDOR, "run", self.study.path("study.toml"), "-o"]
+        jobs = [subprocess.Popen([*words, os.path.join(other, f"{i}.h5")], stderr=subprocess.PIPE) for i in range(2)]
+        for job in jobs:
+            self.assertEqual((job.wait(timeout=60), job.stderr.read()), (0, f"candor: wrote {job.args[-1]}\n".encode()))
+            job.stderr.close()
+
+    def test_a_killed_rank_ends_the_job_and_the_next_run_succeeds(self):
+        # Long enough to be killed in the middle.
+        words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", "3", CANDOR, "run",
+                 self.study.path("study.toml"), "-o", self.study.path("out.h5"),
+                 "--set", "bootstrap.resamples=20000000"]
+        job = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        ranks = []
+        for _ in range(100):
+            time.sleep(0.1)
+            children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True, text=True).stdout.split()
+            ranks = [int(pid) for pid in children]
+            if len(ranks) == 3:
+                break
+        self.assertEqual(len(ranks), 3)
+        time.sleep(1)
+        os.kill(ranks[1], 9)
+        self.assertNotEqual(job.wait(timeout=LIMIT), 0)
+        self.assertFalse(os.path.exists(self.study.path("out.h5")))
+        self.assertEqual(self.study.run(ranks=2).returncode, 0)
+
+    # ---- ranks with nothing to do
+
+    def test_more_ranks_than_work(self):
+        outputs = []
+        for ranks in (1, 5, 8):
+            done = self.study.run(ranks=ranks, out=f"{ranks}.h5")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLess(done.seconds, LIMIT)
+            with h5py.File(self.study.path(f"{ranks}.h5")) as f:
+                outputs.append((f["tables/findings"][:].tobytes(), f["cases/task/dm"][:].tobytes()))
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertEqual(outputs[0], outputs[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
