@@ -37,7 +37,8 @@ int check_command(const std::vector<std::string>& arguments) {
         print_help(
             "Usage: candor check STUDY.toml [options]\n"
             "       mpirun -n RANKS candor check STUDY.toml\n\n"
-            "Reads every input of a study and prints what a run would use and what not, and why. Ends with 3 where\n"
+            "Reads every input of a study and prints what a run would use and what not, and why. Ends with 3 "
+            "where\n"
             "something would make a result wrong.\n",
             options);
         return 0;
@@ -50,8 +51,10 @@ int check_command(const std::vector<std::string>& arguments) {
         if (world.rank() == 0) write_output(text_of(report));
         if (report.problems.empty()) return;
         // All of them were printed with the report; the error line says how it ends.
-        throw DataError({places[0]}, std::to_string(report.problems.size()) +
-                            (report.problems.size() == 1 ? " problem stands" : " problems stand") + " against a run",
+        throw DataError({places[0]},
+                        std::to_string(report.problems.size()) +
+                            (report.problems.size() == 1 ? " problem stands" : " problems stand") +
+                            " against a run",
                         "mend what the lines beginning with \"problem\" name");
     });
 }

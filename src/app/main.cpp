@@ -24,10 +24,14 @@ struct Command {
 };
 
 constexpr Command commands[] = {
-    {"check", candor::app::check_command, "STUDY.toml              audit every input of a study, before any compute"},
-    {"run", candor::app::run_command, "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
-    {"show", candor::app::show_command, "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
-    {"import", candor::app::import_command, "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
+    {"check", candor::app::check_command,
+     "STUDY.toml              audit every input of a study, before any compute"},
+    {"run", candor::app::run_command,
+     "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
+    {"show", candor::app::show_command,
+     "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
+    {"import", candor::app::import_command,
+     "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
 };
 
 std::string usage() {
@@ -38,7 +42,9 @@ std::string usage() {
         const std::string name = command.name;
         text += "  candor " + name + std::string(8 - name.size(), ' ') + command.purpose + "\n";
     }
-    return text + "\n  candor COMMAND --help    the options of a command\n  candor --version         what this build is\n";
+    return text +
+           "\n  candor COMMAND --help    the options of a command\n  candor --version         what this "
+           "build is\n";
 }
 
 int dispatch(const std::vector<std::string>& words) {
@@ -56,9 +62,10 @@ int dispatch(const std::vector<std::string>& words) {
         names.emplace_back(command.name);
     }
     const std::string near = candor::nearest_name(words[0], names);
-    throw candor::UsageError("candor " + words[0], "no such command; " + (near.empty() ? "there are " +
-                                                       candor::join_text(names, ", ")
-                                                                                       : "did you mean " + near + "?"));
+    throw candor::UsageError(
+        "candor " + words[0],
+        "no such command; " +
+            (near.empty() ? "there are " + candor::join_text(names, ", ") : "did you mean " + near + "?"));
 }
 
 int fail(candor::ExitCode code, const std::string& text) {
@@ -77,7 +84,7 @@ int main(int argc, char** argv) {
     } catch (const std::bad_alloc&) {
         return fail(candor::ExitCode::machine, "out of memory");
     } catch (const std::exception& error) {
-        return fail(candor::ExitCode::internal,
-                    std::string("internal fault: ") + error.what() + "; please report this with the command you ran");
+        return fail(candor::ExitCode::internal, std::string("internal fault: ") + error.what() +
+                                                    "; please report this with the command you ran");
     }
 }

@@ -18,7 +18,8 @@ int mpi_main(const std::function<void(const parallel::Communicator&)>& work) {
     } catch (const Error& error) {
         session.fail(error.code(), std::string("candor: error: ") + error.what());
     } catch (const std::bad_alloc&) {
-        session.fail(ExitCode::machine, "candor: error: out of memory; use more ranks or nodes, or fewer rows");
+        session.fail(ExitCode::machine,
+                     "candor: error: out of memory; use more ranks or nodes, or fewer rows");
     } catch (const std::exception& error) {
         session.fail(ExitCode::internal, std::string("candor: error: internal fault: ") + error.what() +
                                              "; please report this with the command you ran");

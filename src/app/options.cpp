@@ -23,17 +23,18 @@ constexpr const char* places_name = "words without a dash";
 }  // namespace
 
 void add_common(po::options_description& options, CommonOptions& into) {
-    options.add_options()                                                                            //
+    options.add_options()  //
         ("set", po::value(&into.overrides)->composing()->value_name("SECTION.KEY=VALUE"),
-         "override a key of the study file; may be given several times")                             //
+         "override a key of the study file; may be given several times")  //
         ("threads", po::value(&into.threads)->value_name("N"),
-         "threads a rank (default: the rank's share of the processors)")                             //
-        ("quiet", po::bool_switch(&into.quiet), "warnings and errors only")                          //
-        ("verbose", po::bool_switch(&into.verbose), "say what is being done")                        //
+         "threads a rank (default: the rank's share of the processors)")       //
+        ("quiet", po::bool_switch(&into.quiet), "warnings and errors only")    //
+        ("verbose", po::bool_switch(&into.verbose), "say what is being done")  //
         ("help", po::bool_switch(&into.help), "this text");
 }
 
-std::vector<std::string> parse_arguments(const std::string& command, const std::vector<std::string>& arguments,
+std::vector<std::string> parse_arguments(const std::string& command,
+                                         const std::vector<std::string>& arguments,
                                          const po::options_description& options, std::size_t most_places) {
     std::vector<std::string> places;
     po::options_description all;
@@ -44,21 +45,22 @@ std::vector<std::string> parse_arguments(const std::string& command, const std::
         po::variables_map values;
         // No guessing: an abbreviation is an unknown option.
         const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(arguments).options(all).positional(positional).style(style).run(), values);
+        po::store(po::command_line_parser(arguments).options(all).positional(positional).style(style).run(),
+                  values);
         po::notify(values);
     } catch (const po::unknown_option& unknown) {
         std::vector<std::string> names;
         for (const auto& option : options.options()) names.push_back("--" + option->long_name());
         const std::string near = nearest_name(unknown.get_option_name(), names);
-        throw UsageError(unknown.get_option_name(),
-                         "candor " + command + " has no such option; " +
-                             (near.empty() ? "it has " + join_text(names, ", ") : "did you mean " + near + "?"));
+        throw UsageError(unknown.get_option_name(), "candor " + command + " has no such option; " +
+                                                        (near.empty() ? "it has " + join_text(names, ", ")
+                                                                      : "did you mean " + near + "?"));
     } catch (const po::error& wrong) {
         throw UsageError("candor " + command, wrong.what());
     }
     if (places.size() > most_places) {
-        throw UsageError("candor " + command, "\"" + places[most_places] + "\" is a word too many; see candor " + command +
-                                                  " --help");
+        throw UsageError("candor " + command, "\"" + places[most_places] +
+                                                  "\" is a word too many; see candor " + command + " --help");
     }
     return places;
 }

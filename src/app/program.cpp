@@ -18,9 +18,10 @@ campaign::Program program() {
 
 std::string version_text() {
     const campaign::Program here = program();
-    return "candor " + here.version + "\ncommit " + here.commit + (here.dirty ? " (with changes)" : "") + "\ncompiler " +
-           here.compiler + "\nblas " + linalg::blas_description() + ", kernel " + linalg::blas_core() + "\nhdf5 " +
-           store::hdf5_version() + "\nmpi " + parallel::mpi_version() + "\n";
+    return "candor " + here.version + "\ncommit " + here.commit + (here.dirty ? " (with changes)" : "") +
+           "\ncompiler " + here.compiler + "\nblas " + linalg::blas_description() + ", kernel " +
+           linalg::blas_core() + "\nhdf5 " + store::hdf5_version() + "\nmpi " + parallel::mpi_version() +
+           "\n";
 }
 
 }  // namespace candor::app

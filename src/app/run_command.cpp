@@ -15,9 +15,9 @@ int run_command(const std::vector<std::string>& arguments) {
     campaign::RunOptions run;
     CommonOptions common;
     po::options_description options;
-    options.add_options()                                                                                   //
-        ("output,o", po::value(&run.output)->value_name("OUT.h5"), "the results file to write")             //
-        ("overwrite", po::bool_switch(&run.overwrite), "replace OUT.h5 where it exists")                    //
+    options.add_options()                                                                        //
+        ("output,o", po::value(&run.output)->value_name("OUT.h5"), "the results file to write")  //
+        ("overwrite", po::bool_switch(&run.overwrite), "replace OUT.h5 where it exists")         //
         ("block", po::value(&run.block_rows)->value_name("ROWS")->default_value(run.block_rows),
          "rows of a block of similarities; changes speed and memory, never a result");
     add_common(options, common);
@@ -32,8 +32,10 @@ int run_command(const std::vector<std::string>& arguments) {
     }
     if (places.empty()) throw UsageError("candor run", "name a study file: candor run STUDY.toml -o OUT.h5");
     if (run.output.empty()) throw UsageError("candor run", "name the results file: -o OUT.h5");
-    if (run.block_rows < 1) throw UsageError("--block " + std::to_string(run.block_rows), "must be at least 1");
-    if (common.threads < 0) throw UsageError("--threads " + std::to_string(common.threads), "must be at least 1");
+    if (run.block_rows < 1)
+        throw UsageError("--block " + std::to_string(run.block_rows), "must be at least 1");
+    if (common.threads < 0)
+        throw UsageError("--threads " + std::to_string(common.threads), "must be at least 1");
     run.study_file = places[0];
     run.overrides = common.overrides;
     run.threads = common.threads;

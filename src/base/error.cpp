@@ -44,8 +44,8 @@ MachineError::MachineError(std::string subject, std::string fault, std::string r
     : Error(ExitCode::machine, join(subject, fault, remedy)), subject_(std::move(subject)) {}
 
 InternalError::InternalError(const char* expression, const char* file, int line, const std::string& values)
-    : Error(ExitCode::internal,
-            one_line(std::string("internal fault: ") + expression + " does not hold at " + file + ":" +
-                     std::to_string(line) + " (" + values + "); please report this with the command you ran")) {}
+    : Error(ExitCode::internal, one_line(std::string("internal fault: ") + expression + " does not hold at " +
+                                         file + ":" + std::to_string(line) + " (" + values +
+                                         "); please report this with the command you ran")) {}
 
 }  // namespace candor

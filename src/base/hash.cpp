@@ -39,7 +39,8 @@ Digest digest_file(const std::string& path) {
     while ((got = std::fread(block.data(), 1, block.size(), file.get())) > 0) {
         XXH3_128bits_update(state.get(), block.data(), got);
     }
-    if (std::ferror(file.get())) throw MachineError(path, std::string("cannot be read: ") + std::strerror(errno));
+    if (std::ferror(file.get()))
+        throw MachineError(path, std::string("cannot be read: ") + std::strerror(errno));
     const XXH128_hash_t h = XXH3_128bits_digest(state.get());
     return {h.high64, h.low64};
 }

@@ -15,8 +15,9 @@ std::uint64_t Stream::bits(std::uint64_t i) const {
     using Philox = r123::Philox4x32;
     // Two 64-bit numbers a block: the low bit of i chooses the half.
     const std::uint64_t block = i >> 1;
-    const Philox::ctr_type counter = {{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-                                       static_cast<std::uint32_t>(item_), static_cast<std::uint32_t>(item_ >> 32)}};
+    const Philox::ctr_type counter = {
+        {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+         static_cast<std::uint32_t>(item_), static_cast<std::uint32_t>(item_ >> 32)}};
     const Philox::ctr_type out = Philox{}(counter, Philox::key_type{{key_[0], key_[1]}});
     const int half = static_cast<int>(i & 1) * 2;
     return static_cast<std::uint64_t>(out[half]) | static_cast<std::uint64_t>(out[half + 1]) << 32;
@@ -31,7 +32,8 @@ std::uint64_t Stream::below(std::uint64_t i, std::uint64_t bound) const {
 }
 
 double Stream::uniform(std::uint64_t i) const {
-    return (static_cast<double>(bits(i) >> 11) + 0.5) * 0x1p-53;
+    // 52 bits, so that the half is exact: with 53 the largest number would round to 1.
+    return (static_cast<double>(bits(i) >> 12) + 0.5) * 0x1p-52;
 }
 
 }  // namespace candor

@@ -41,7 +41,8 @@ std::string format_real(double value) {
 std::string format_fixed(double value, int decimals) {
     if (std::isnan(value)) return "nan";
     char buffer[400];
-    const auto [end, status] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
+    const auto [end, status] =
+        std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
     std::string text(buffer, end);
     if (text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);
     return text;

@@ -26,7 +26,8 @@ std::vector<TableRow> rows_in_use(const study::Study& study, const std::vector<s
     for (std::size_t t = 0; t < drafts.size(); ++t) {
         if (std::ranges::find(study.tasks[t].encoders, encoder) == study.tasks[t].encoders.end()) continue;
         for (std::size_t i = 0; i < drafts[t].table_row.size(); ++i) {
-            if (static_cast<std::size_t>(drafts[t].dataset[i]) == dataset) rows.insert(drafts[t].table_row[i]);
+            if (static_cast<std::size_t>(drafts[t].dataset[i]) == dataset)
+                rows.insert(drafts[t].table_row[i]);
         }
     }
     return {rows.begin(), rows.end()};
@@ -81,9 +82,12 @@ std::vector<RowSeen> look_at_all(const store::FeatureFile& file, std::span<const
 
 std::string type_name(store::ElementType type) {
     switch (type) {
-        case store::ElementType::float16: return "float16";
-        case store::ElementType::float32: return "float32";
-        case store::ElementType::float64: return "float64";
+        case store::ElementType::float16:
+            return "float16";
+        case store::ElementType::float32:
+            return "float32";
+        case store::ElementType::float64:
+            return "float64";
     }
     return {};
 }
@@ -128,8 +132,9 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
         }
     }
 
-    const std::vector<RowSeen> seen = file.type() == store::ElementType::float64 ? look_at_all<double>(file, present)
-                                                                                 : look_at_all<float>(file, present);
+    const std::vector<RowSeen> seen = file.type() == store::ElementType::float64
+                                          ? look_at_all<double>(file, present)
+                                          : look_at_all<float>(file, present);
     hashes.assign(static_cast<std::size_t>(table.rows()), 0);
     report.norm_low = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -142,7 +147,8 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
         }
         audit.bad_rows.push_back(row);
         ++report.bad;
-        if (report.bad_ids.size() < ids_named) report.bad_ids.push_back(table.image[static_cast<std::size_t>(row)]);
+        if (report.bad_ids.size() < ids_named)
+            report.bad_ids.push_back(table.image[static_cast<std::size_t>(row)]);
     }
     return audit;
 }
@@ -176,7 +182,8 @@ void put_audit(ByteWriter& out, std::size_t encoder, std::size_t dataset, const 
 FileAudit get_audit(ByteReader& in) {
     FileAudit audit;
     FeatureReport& r = audit.report;
-    for (std::string* text : {&r.encoder, &r.dataset, &r.type, &r.file.path, &r.file.digest}) *text = in.get_text();
+    for (std::string* text : {&r.encoder, &r.dataset, &r.type, &r.file.path, &r.file.digest})
+        *text = in.get_text();
     for (std::int64_t* n : {&r.file.bytes, &r.rows, &r.dimension, &r.missing, &r.extra, &r.bad}) {
         *n = in.get<std::int64_t>();
     }
@@ -191,9 +198,9 @@ FileAudit get_audit(ByteReader& in) {
 }
 
 /// Flags the draft rows of every task with this encoder whose (dataset, table row) is named.
-void flag(const study::Study& study, const std::vector<study::Pool>& drafts, std::size_t encoder, std::size_t dataset,
-          const std::vector<std::int64_t>& rows, std::vector<bool> study::FeatureFaults::* which,
-          std::vector<study::FeatureFaults>& faults) {
+void flag(const study::Study& study, const std::vector<study::Pool>& drafts, std::size_t encoder,
+          std::size_t dataset, const std::vector<std::int64_t>& rows,
+          std::vector<bool> study::FeatureFaults::*which, std::vector<study::FeatureFaults>& faults) {
     if (rows.empty()) return;
     const std::set<std::int64_t> named(rows.begin(), rows.end());
     for (std::size_t t = 0; t < drafts.size(); ++t) {
@@ -213,17 +220,19 @@ std::vector<DataError> FeatureAudit::problems(const study::Study& study) const {
     std::vector<DataError> found;
     for (const FeatureReport& r : reports) {
         if (!r.missing_ids.empty() && !study.pool.intersect_missing) {
-            found.emplace_back(Place{r.file.path},
-                               "lacks features of images that a task uses, first " + first_names(r.missing_ids),
-                               "add them, or set [pool] on_missing = \"intersect\" to leave those images out of every "
-                               "encoder");
+            found.emplace_back(
+                Place{r.file.path},
+                "lacks features of images that a task uses, first " + first_names(r.missing_ids),
+                "add them, or set [pool] on_missing = \"intersect\" to leave those images out of every "
+                "encoder");
         }
         if (r.bad > 0 && !study.pool.drop_bad_rows) {
-            found.emplace_back(Place{r.file.path},
-                               std::to_string(r.bad) + " rows hold NaN or Inf or are all zero, first " +
-                                   first_names(r.bad_ids),
-                               "mend them, or set [pool] on_bad_row = \"drop\" to leave those images out of every "
-                               "encoder");
+            found.emplace_back(
+                Place{r.file.path},
+                std::to_string(r.bad) + " rows hold NaN or Inf or are all zero, first " +
+                    first_names(r.bad_ids),
+                "mend them, or set [pool] on_bad_row = \"drop\" to leave those images out of every "
+                "encoder");
         }
     }
     return found;
@@ -253,7 +262,8 @@ FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Input
             const auto encoder = in.get<std::size_t>();
             const auto dataset = in.get<std::size_t>();
             FileAudit file = get_audit(in);
-            flag(study, drafts, encoder, dataset, file.missing_rows, &study::FeatureFaults::missing, audit.faults);
+            flag(study, drafts, encoder, dataset, file.missing_rows, &study::FeatureFaults::missing,
+                 audit.faults);
             flag(study, drafts, encoder, dataset, file.bad_rows, &study::FeatureFaults::bad, audit.faults);
             ordered.emplace(std::pair(encoder, dataset), std::move(file.report));
         }
@@ -275,7 +285,8 @@ std::vector<Duplicates> find_duplicates_mpi(const parallel::Communicator& world,
             std::map<std::pair<std::int32_t, std::uint64_t>, std::vector<std::size_t>> groups;
             for (std::size_t i = 0; i < pool.table_row.size(); ++i) {
                 const auto& of_dataset = hashes->second.at(static_cast<std::size_t>(pool.dataset[i]));
-                groups[{pool.context[i], of_dataset[static_cast<std::size_t>(pool.table_row[i].value)]}].push_back(i);
+                groups[{pool.context[i], of_dataset[static_cast<std::size_t>(pool.table_row[i].value)]}]
+                    .push_back(i);
             }
             Duplicates found{task.id, study.encoders[task.encoders[e]].id, 0, 0, {}, {}, {}};
             found.within_label.resize(task.findings.size());
@@ -287,7 +298,8 @@ std::vector<Duplicates> find_duplicates_mpi(const parallel::Communicator& world,
                 for (std::size_t i = 0; found.groups == 1 && i < std::min(rows.size(), ids_named); ++i) {
                     const auto dataset = static_cast<std::size_t>(pool.dataset[rows[i]]);
                     found.first_ids.push_back(
-                        inputs.tables[dataset].image[static_cast<std::size_t>(pool.table_row[rows[i]].value)]);
+                        inputs.tables[dataset]
+                            .image[static_cast<std::size_t>(pool.table_row[rows[i]].value)]);
                 }
                 for (std::size_t f = 0; f < task.findings.size(); ++f) {
                     std::int64_t count[2] = {0, 0};
@@ -295,7 +307,8 @@ std::vector<Duplicates> find_duplicates_mpi(const parallel::Communicator& world,
                         if (pool.labels[f][row] >= 0) ++count[pool.labels[f][row]];
                     }
                     found.across_labels[f] += count[0] > 0 && count[1] > 0;
-                    found.within_label[f] += (count[0] > 1 && count[1] == 0) || (count[1] > 1 && count[0] == 0);
+                    found.within_label[f] +=
+                        (count[0] > 1 && count[1] == 0) || (count[1] > 1 && count[0] == 0);
                 }
             }
             mine.put(w);

@@ -40,9 +40,15 @@ ResultTable pools_table(const study::Study& study, const std::vector<TaskWork>& 
         scored.push_back(std::ranges::count_if(here.cells, &study::Cell::scored));
         rules.push_back(name_of_rules(here.rules));
     }
-    table.columns = {{"task", task},         {"encoders", encoders},          {"rows", rows},
-                     {"patients", patients}, {"images_without_patient", own}, {"repeats_patients", repeats},
-                     {"contexts", contexts}, {"cells", cells},                {"cells_scored", scored},
+    table.columns = {{"task", task},
+                     {"encoders", encoders},
+                     {"rows", rows},
+                     {"patients", patients},
+                     {"images_without_patient", own},
+                     {"repeats_patients", repeats},
+                     {"contexts", contexts},
+                     {"cells", cells},
+                     {"cells_scored", scored},
                      {"rules", rules}};
     return table;
 }
@@ -59,8 +65,8 @@ ResultTable labels_table(const study::Study& study, const std::vector<TaskWork>&
             finding.push_back(of.findings[f]);
             uncertain_as.emplace_back(study::name_of(of.uncertain));
             blank_as.emplace_back(study::name_of(of.blank));
-            const study::Label kinds[] = {study::Label::positive, study::Label::negative, study::Label::uncertain,
-                                          study::Label::blank};
+            const study::Label kinds[] = {study::Label::positive, study::Label::negative,
+                                          study::Label::uncertain, study::Label::blank};
             for (std::size_t i = 0; i < std::size(kinds); ++i) {
                 stated[i].push_back(std::ranges::count(here.pool.stated[f], kinds[i]));
             }
@@ -203,8 +209,9 @@ ResultTable cells_to_score(const study::Study& study, const std::vector<TaskWork
                 const bool yes = cell.scored() && !candidates.unscored;
                 queries.push_back(yes ? cell.positive_queries : 0);
                 const bool primary = candidates.rule == here.rules.front();
-                negative_queries.push_back(
-                    yes && primary ? static_cast<std::int64_t>(cell.queries.size()) - cell.positive_queries : 0);
+                negative_queries.push_back(yes && primary ? static_cast<std::int64_t>(cell.queries.size()) -
+                                                                cell.positive_queries
+                                                          : 0);
                 scored.push_back(yes                   ? "yes"
                                  : candidates.unscored ? "no: " + *candidates.unscored
                                                        : "no: the primary rule does not score this cell");
@@ -231,7 +238,8 @@ void tell_leaks(const Inputs& inputs, CheckReport& report) {
     for (std::size_t d = 0; d < inputs.tables.size(); ++d) {
         if (!inputs.uses(d)) continue;
         std::vector<std::string> patients;
-        for (const study::Leak& leak : study::find_leaks(inputs.study, inputs.tables, d)) patients.push_back(leak.patient);
+        for (const study::Leak& leak : study::find_leaks(inputs.study, inputs.tables, d))
+            patients.push_back(leak.patient);
         if (!patients.empty()) {
             report.notes.push_back(inputs.tables[d].file + ": " + std::to_string(patients.size()) +
                                    " patients are in more than one split, first " + first_names(patients));
@@ -260,18 +268,21 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
     }
     log.detail("reading and checking the features");
     const FeatureAudit audit = audit_features_mpi(world, inputs, drafts);
-    for (const DataError& problem : audit.problems(inputs.study)) report.problems.emplace_back(problem.what());
+    for (const DataError& problem : audit.problems(inputs.study))
+        report.problems.emplace_back(problem.what());
 
     std::vector<TaskWork> work;
     for (std::size_t t = 0; t < drafts.size(); ++t) {
-        work.push_back(make_work(inputs.study, t,
-                                 study::final_pool(inputs.study, inputs.study.tasks[t], drafts[t], audit.faults[t])));
+        work.push_back(
+            make_work(inputs.study, t,
+                      study::final_pool(inputs.study, inputs.study.tasks[t], drafts[t], audit.faults[t])));
         if (work.back().cases == 0) {
             report.problems.push_back("task \"" + inputs.study.tasks[t].id + "\": no cell can be scored");
         }
         if (work.back().pool.repeats_patients && work.back().rules.front() != study::Rule::distinct) {
-            report.notes.push_back("task \"" + inputs.study.tasks[t].id +
-                                   "\": patients have several images, so only rule \"distinct\" has chance at one half");
+            report.notes.push_back(
+                "task \"" + inputs.study.tasks[t].id +
+                "\": patients have several images, so only rule \"distinct\" has chance at one half");
         }
     }
     const std::vector<Duplicates> duplicates = find_duplicates_mpi(world, inputs, audit, work);

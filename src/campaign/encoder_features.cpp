@@ -12,7 +12,8 @@ namespace {
 Join join_by_id(const store::FeatureFile& file, const study::Table& table) {
     std::unordered_map<std::string_view, std::int64_t> place;
     place.reserve(file.ids().size());
-    for (std::size_t i = 0; i < file.ids().size(); ++i) place.emplace(file.ids()[i], static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < file.ids().size(); ++i)
+        place.emplace(file.ids()[i], static_cast<std::int64_t>(i));
 
     Join join;
     std::int64_t found = 0;
@@ -29,8 +30,8 @@ Join join_by_id(const store::FeatureFile& file, const study::Table& table) {
 Join join_by_position(const store::FeatureFile& file, const study::Table& table) {
     if (file.rows() != table.rows()) {
         throw DataError({file.path()},
-                        "carries no ids and has " + std::to_string(file.rows()) + " rows where " + table.file + " has " +
-                            std::to_string(table.rows()),
+                        "carries no ids and has " + std::to_string(file.rows()) + " rows where " +
+                            table.file + " has " + std::to_string(table.rows()),
                         "give it ids with candor import, or one row for each row of the table");
     }
     Join join;
@@ -67,9 +68,13 @@ EncoderFeatures::Opened& EncoderFeatures::open(std::size_t dataset) {
     return opened_.emplace(dataset, Opened{std::move(file), std::move(join)}).first->second;
 }
 
-const store::FeatureFile& EncoderFeatures::file(std::size_t dataset) { return open(dataset).file; }
+const store::FeatureFile& EncoderFeatures::file(std::size_t dataset) {
+    return open(dataset).file;
+}
 
-const Join& EncoderFeatures::join(std::size_t dataset) { return open(dataset).join; }
+const Join& EncoderFeatures::join(std::size_t dataset) {
+    return open(dataset).join;
+}
 
 neighbors::RowSet EncoderFeatures::rows(const study::Pool& pool, std::span<const PoolRow> rows) {
     std::map<std::size_t, std::vector<FeatureRow>> wanted;
@@ -77,7 +82,8 @@ neighbors::RowSet EncoderFeatures::rows(const study::Pool& pool, std::span<const
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto at = static_cast<std::size_t>(rows[i].value);
         const auto dataset = static_cast<std::size_t>(pool.dataset[at]);
-        const std::int64_t row = join(dataset).feature_row[static_cast<std::size_t>(pool.table_row[at].value)];
+        const std::int64_t row =
+            join(dataset).feature_row[static_cast<std::size_t>(pool.table_row[at].value)];
         wanted[dataset].push_back(FeatureRow(row));
         target[dataset].push_back(static_cast<std::int64_t>(i));
     }
@@ -89,8 +95,8 @@ neighbors::RowSet EncoderFeatures::rows(const study::Pool& pool, std::span<const
         if (first == nullptr) first = &here;
         if (here.dimension() != first->dimension()) {
             throw DataError({here.path()},
-                            "has " + std::to_string(here.dimension()) + " columns where " + first->path() + " has " +
-                                std::to_string(first->dimension()),
+                            "has " + std::to_string(here.dimension()) + " columns where " + first->path() +
+                                " has " + std::to_string(first->dimension()),
                             "one encoder gives every image of a task the same number of features");
         }
         doubles = doubles || here.type() == store::ElementType::float64;

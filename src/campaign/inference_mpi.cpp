@@ -17,8 +17,8 @@ namespace {
 /// One cell under one encoder, put together again from its items.
 struct CellCases {
     std::size_t encoder = 0, cell = 0;
-    std::vector<instruments::Discordance> primary;       // one a query
-    std::vector<std::vector<std::int8_t>> sign;          // per scored candidate set, one a positive
+    std::vector<instruments::Discordance> primary;  // one a query
+    std::vector<std::vector<std::int8_t>> sign;     // per scored candidate set, one a positive
 };
 
 std::vector<CellCases> assemble(const std::vector<Found>& owned, std::size_t work) {
@@ -27,7 +27,9 @@ std::vector<CellCases> assemble(const std::vector<Found>& owned, std::size_t wor
         if (found.item.work != work) continue;
         if (cells.empty() || std::tuple(cells.back().encoder, cells.back().cell) !=
                                  std::tuple(found.item.encoder, found.item.cell)) {
-            cells.push_back({found.item.encoder, found.item.cell, {},
+            cells.push_back({found.item.encoder,
+                             found.item.cell,
+                             {},
                              std::vector<std::vector<std::int8_t>>(found.sign.size())});
         }
         CellCases& cell = cells.back();
@@ -49,7 +51,7 @@ struct Counting {
 };
 
 stats::Quartiles cap_quartiles(const std::vector<instruments::Discordance>& positives,
-                               double instruments::Discordance::* cosine) {
+                               double instruments::Discordance::*cosine) {
     std::vector<double> caps;
     for (const instruments::Discordance& one : positives) {
         if (one.margin() > 0) caps.push_back(instruments::margin_cap(one.*cosine));
@@ -103,10 +105,13 @@ void add_counters(const TaskWork& work, std::size_t work_position, const CellCas
             result.cap = cap_quartiles(of_positives, &instruments::Discordance::c_neg);
             result.cap1 = cap_quartiles(of_positives, &instruments::Discordance::s1);
         }
-        into.push_back({result, static_cast<std::size_t>(cell.finding), first_discordant, first_ties,
-                        instruments::CellCounter(patient, discordant.view(), ties.view(), margin,
-                                                 cell.positive_queries),
-                        {}});
+        into.push_back(
+            {result,
+             static_cast<std::size_t>(cell.finding),
+             first_discordant,
+             first_ties,
+             instruments::CellCounter(patient, discordant.view(), ties.view(), margin, cell.positive_queries),
+             {}});
     }
 }
 
@@ -114,7 +119,8 @@ std::int64_t patients_of(const TaskWork& work, const study::Cell& cell) {
     std::set<std::int32_t> patients;
     for (std::int64_t q = 0; q < cell.positive_queries; ++q) {
         const ContextRow query = cell.queries[static_cast<std::size_t>(q)];
-        const PoolRow row = work.contexts[static_cast<std::size_t>(cell.context)].rows[static_cast<std::size_t>(query.value)];
+        const PoolRow row =
+            work.contexts[static_cast<std::size_t>(cell.context)].rows[static_cast<std::size_t>(query.value)];
         patients.insert(work.pool.patient[static_cast<std::size_t>(row.value)]);
     }
     return static_cast<std::int64_t>(patients.size());
@@ -134,11 +140,13 @@ instruments::Tally get_tally(ByteReader& in) {
     return tally;
 }
 
-/// Resamples every counter of one task, a block of weights at a time: each block is drawn once for all of them.
+/// Resamples every counter of one task, a block of weights at a time: each block is drawn once for all of
+/// them.
 void resample(const study::Study& study, const TaskWork& work, std::vector<Counting>& counting, int threads,
               Progress& progress) {
     const stats::Resampling resampling(study.seed, study.tasks[work.task].id,
-                                       static_cast<std::int64_t>(work.pool.patients.size()), study.bootstrap.resamples);
+                                       static_cast<std::int64_t>(work.pool.patients.size()),
+                                       study.bootstrap.resamples);
     for (Counting& one : counting) one.resampled.resize(static_cast<std::size_t>(study.bootstrap.resamples));
     for (std::int64_t first = 0; first < resampling.resamples(); first += stats::resample_block) {
         const std::int64_t count = std::min(stats::resample_block, resampling.resamples() - first);
@@ -146,9 +154,9 @@ void resample(const study::Study& study, const TaskWork& work, std::vector<Count
         resampling.weights(first, count, weights.view());
         for_each_on_threads(threads, static_cast<std::int64_t>(counting.size()), [&](std::int64_t i) {
             Counting& one = counting[static_cast<std::size_t>(i)];
-            one.counter.count(weights.view(), std::span(one.resampled)
-                                                  .subspan(static_cast<std::size_t>(first),
-                                                           static_cast<std::size_t>(count)));
+            one.counter.count(weights.view(),
+                              std::span(one.resampled)
+                                  .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
         });
         progress.advance(static_cast<double>(count) * static_cast<double>(counting.size()));
     }
@@ -165,7 +173,8 @@ std::function<int(std::size_t, std::size_t, std::size_t)> counting_owners(const 
         const study::Task& task = study.tasks[work[w].task];
         std::vector<double> queries(task.findings.size(), 0.0);
         for (const study::Cell& cell : work[w].cells) {
-            if (cell.scored()) queries[static_cast<std::size_t>(cell.finding)] += static_cast<double>(cell.queries.size());
+            if (cell.scored())
+                queries[static_cast<std::size_t>(cell.finding)] += static_cast<double>(cell.queries.size());
         }
         for (std::size_t e = 0; e < task.encoders.size(); ++e) {
             for (std::size_t f = 0; f < task.findings.size(); ++f) {
@@ -174,12 +183,14 @@ std::function<int(std::size_t, std::size_t, std::size_t)> counting_owners(const 
             }
         }
     }
-    return [place = std::move(place), ranks_of = parallel::place_longest_first(costs, ranks)](
-               std::size_t w, std::size_t e, std::size_t f) { return ranks_of[place.at(std::tuple(w, e, f))]; };
+    return
+        [place = std::move(place), ranks_of = parallel::place_longest_first(costs, ranks)](
+            std::size_t w, std::size_t e, std::size_t f) { return ranks_of[place.at(std::tuple(w, e, f))]; };
 }
 
-Counted count_mpi(const parallel::Communicator& world, const study::Study& study, const std::vector<TaskWork>& work,
-                  const std::vector<Found>& owned, int threads, const Log& log) {
+Counted count_mpi(const parallel::Communicator& world, const study::Study& study,
+                  const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
+                  const Log& log) {
     std::vector<std::vector<Counting>> counting(work.size());
     double total = 0;
     for (std::size_t w = 0; w < work.size(); ++w) {
@@ -196,7 +207,8 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
             const study::Cell& cell = work[w].cells[one.result.cell];
             instruments::Tally tally = one.counter.observed();
             tally.resampled = std::move(one.resampled);
-            one.result.summary = instruments::summarise(tally, patients_of(work[w], cell), study.bootstrap.confidence);
+            one.result.summary =
+                instruments::summarise(tally, patients_of(work[w], cell), study.bootstrap.confidence);
             one.result.summary.discordant = one.discordant;
             one.result.summary.ties = one.ties;
             one.result.summary.queries = cell.positive_queries;
@@ -216,7 +228,8 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
         }
         for (const auto& [key, finding] : findings) {
             mine.put('f');
-            for (const std::size_t n : {finding.work, finding.encoder, finding.finding, finding.rule}) mine.put(n);
+            for (const std::size_t n : {finding.work, finding.encoder, finding.finding, finding.rule})
+                mine.put(n);
             mine.put(finding.discordant);
             mine.put(finding.ties);
             put_tally(mine, finding.tally);
@@ -242,9 +255,11 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
             counted.findings.push_back(std::move(finding));
         }
     }
-    std::ranges::sort(counted.cells, {}, [](const CellResult& c) { return std::tuple(c.work, c.encoder, c.cell, c.rule); });
-    std::ranges::sort(counted.findings, {},
-                      [](const FindingResult& f) { return std::tuple(f.work, f.encoder, f.finding, f.rule); });
+    std::ranges::sort(counted.cells, {},
+                      [](const CellResult& c) { return std::tuple(c.work, c.encoder, c.cell, c.rule); });
+    std::ranges::sort(counted.findings, {}, [](const FindingResult& f) {
+        return std::tuple(f.work, f.encoder, f.finding, f.rule);
+    });
     return counted;
 }
 

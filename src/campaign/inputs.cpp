@@ -28,7 +28,8 @@ std::string read_file(const std::string& path) {
 }
 
 /// Bytes of `path` on every rank; `files` notes them.
-std::string share_file(const parallel::Communicator& world, const std::string& path, std::vector<InputFile>& files) {
+std::string share_file(const parallel::Communicator& world, const std::string& path,
+                       std::vector<InputFile>& files) {
     std::string bytes = parallel::on_root(world, [&] { return read_file(path); });
     files.push_back({path, static_cast<std::int64_t>(bytes.size()),
                      digest(std::as_bytes(std::span<const char>(bytes))).hex()});
@@ -60,12 +61,14 @@ Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& s
             used = true;
             merge(findings, task.findings);
             merge(contexts, task.context);
-            // Queries from another table than the candidates (METHODS 12.6) would otherwise be scored as if the
-            // table were its own reference.
+            // Queries from another table than the candidates (METHODS 12.6) would otherwise be scored as if
+            // the table were its own reference.
             if (!dataset.reference.empty()) {
-                throw UsageError(study_file + ": [[dataset]] \"" + dataset.id + "\": reference",
-                                 "queries against a reference dataset are not part of this version; leave the dataset "
-                                 "out of task \"" + task.id + "\"");
+                throw UsageError(
+                    study_file + ": [[dataset]] \"" + dataset.id + "\": reference",
+                    "queries against a reference dataset are not part of this version; leave the dataset "
+                    "out of task \"" +
+                        task.id + "\"");
             }
         }
         if (!used) continue;

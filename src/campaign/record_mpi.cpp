@@ -21,7 +21,9 @@ void write_run(store::ResultsWriter& file, const parallel::Communicator& world, 
     world.maximum(kept_max);
     const char* job = std::getenv("SLURM_JOB_ID");
 
-    const auto put = [&](const char* name, const store::AttributeValue& value) { file.attribute("/run", name, value); };
+    const auto put = [&](const char* name, const store::AttributeValue& value) {
+        file.attribute("/run", name, value);
+    };
     put("format", std::string(store::results_format));
     put("format_version", store::results_format_version);
     put("version", record.program.version);
@@ -108,7 +110,8 @@ void write_cases(store::ResultsWriter& file, const parallel::Communicator& world
         for (const Found& one : found) {
             if (one.item.work != position) continue;
             values.emplace_back();
-            for (const instruments::Discordance& query : one.primary) values.back().push_back(matrix.value(query));
+            for (const instruments::Discordance& query : one.primary)
+                values.back().push_back(matrix.value(query));
         }
         std::vector<store::ResultsWriter::Piece> pieces;
         for (const Found& one : found) {

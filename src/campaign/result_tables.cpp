@@ -71,8 +71,8 @@ void put_auroc(Rows& rows, const LevelSummary& s) {
 }
 
 void put_accuracy(Rows& rows, const LevelSummary& s) {
-    put_estimate(rows, "margin_balanced_accuracy", "margin_balanced_accuracy_low", "margin_balanced_accuracy_high",
-                 s.balanced_accuracy);
+    put_estimate(rows, "margin_balanced_accuracy", "margin_balanced_accuracy_low",
+                 "margin_balanced_accuracy_high", s.balanced_accuracy);
 }
 
 void put_cap(Rows& rows, const stats::Quartiles& cap, std::array<const char*, 3> names) {
@@ -81,7 +81,9 @@ void put_cap(Rows& rows, const stats::Quartiles& cap, std::array<const char*, 3>
     rows.put(names[2], cap.upper);
 }
 
-std::string text_of(std::string_view view) { return std::string(view); }
+std::string text_of(std::string_view view) {
+    return std::string(view);
+}
 
 /// Patients of the positive queries of all scored cells that `wanted` takes.
 template <class Wanted>
@@ -117,7 +119,8 @@ Sums sums_of(const TaskWork& work, Wanted wanted) {
     return sums;
 }
 
-// ---- cells -------------------------------------------------------------------------------------------------------
+// ---- cells
+// -------------------------------------------------------------------------------------------------------
 
 void put_cell(Rows& rows, const study::Study& study, const TaskWork& work, const CellResult& result) {
     const study::Task& task = study.tasks[work.task];
@@ -140,7 +143,8 @@ void put_cell(Rows& rows, const study::Study& study, const TaskWork& work, const
     put_cap(rows, result.cap1, {"cap1_q1", "cap1_median", "cap1_q3"});
 }
 
-ResultTable cells_table(const study::Study& study, const std::vector<TaskWork>& work, const Counted& counted) {
+ResultTable cells_table(const study::Study& study, const std::vector<TaskWork>& work,
+                        const Counted& counted) {
     Rows rows("cells");
     for (const CellResult& result : counted.cells) {
         if (result.rule == 0) put_cell(rows, study, work[result.work], result);
@@ -148,7 +152,8 @@ ResultTable cells_table(const study::Study& study, const std::vector<TaskWork>& 
     return rows.take();
 }
 
-// ---- findings and families ---------------------------------------------------------------------------------------
+// ---- findings and families
+// ---------------------------------------------------------------------------------------
 
 /// One family of tests against chance and where its members stand.
 struct ChanceFamily {
@@ -203,7 +208,8 @@ void put_findings_of_task(FindingTables& tables, const study::Study& study, cons
         const Sums sums = sums_of(work, [&](const study::Cell& cell) {
             return static_cast<std::size_t>(cell.finding) == result.finding;
         });
-        LevelSummary summary = instruments::summarise(result.tally, sums.patients, study.bootstrap.confidence);
+        LevelSummary summary =
+            instruments::summarise(result.tally, sums.patients, study.bootstrap.confidence);
         summary.discordant = result.discordant;
         summary.ties = result.ties;
         Rows& rows = tables.findings;
@@ -231,7 +237,8 @@ void put_findings_of_task(FindingTables& tables, const study::Study& study, cons
     put_family(tables.families, study, task.id, margin);
 }
 
-// ---- tasks and panels --------------------------------------------------------------------------------------------
+// ---- tasks and panels
+// --------------------------------------------------------------------------------------------
 
 /// The D of one encoder of a task, observed and resampled, micro and macro.
 struct EncoderRates {
@@ -263,7 +270,8 @@ void put_task(Rows& rows, const study::Study& study, const TaskWork& work, std::
 void put_panel(Rows& rows, const study::Study& study, const study::Task& task, const std::string& level,
                const std::vector<instruments::Replicates>& rates) {
     static constexpr std::array<const char*, instruments::panel_statistics> names = {
-        "best", "median", "median_without_anchor", "anchor", "highest", "range", "above_0.40", "best_below_half"};
+        "best",  "median",     "median_without_anchor", "anchor", "highest",
+        "range", "above_0.40", "best_below_half"};
     std::vector<bool> anchors;
     for (const std::size_t e : task.encoders) anchors.push_back(study.encoders[e].anchor);
 
@@ -286,7 +294,8 @@ void put_panel(Rows& rows, const study::Study& study, const study::Task& task, c
         std::vector<std::string> who;
         for (std::size_t e = 0; e < observed.size(); ++e) {
             const bool is_anchor = names[statistic] == std::string_view("anchor");
-            if (is_anchor ? anchors[e] : observed[e] == panel[statistic]) who.push_back(study.encoders[task.encoders[e]].id);
+            if (is_anchor ? anchors[e] : observed[e] == panel[statistic])
+                who.push_back(study.encoders[task.encoders[e]].id);
         }
         return who.empty() ? std::string() : who.front();
     };
@@ -340,7 +349,8 @@ void put_task_level(TaskTables& tables, const study::Study& study, const TaskWor
     put_panel(tables.panels, study, task, "macro", macro);
 }
 
-// ---- rules -------------------------------------------------------------------------------------------------------
+// ---- rules
+// -------------------------------------------------------------------------------------------------------
 
 /// One line of `rules`: where, what was pooled, the rate.
 struct RuleLine {
@@ -358,8 +368,8 @@ struct RuleLine {
     }
 };
 
-void put_rule(Rows& rows, const study::Study& study, const TaskWork& work, std::size_t encoder, const RuleLine& line,
-              const LevelSummary& summary) {
+void put_rule(Rows& rows, const study::Study& study, const TaskWork& work, std::size_t encoder,
+              const RuleLine& line, const LevelSummary& summary) {
     const study::Task& task = study.tasks[work.task];
     rows.begin();
     rows.put("task", task.id);
@@ -387,8 +397,9 @@ bool scores(const study::Cell& cell, study::Rule rule) {
 }
 
 void put_pooled_rule(Rows& rows, const study::Study& study, const TaskWork& work, std::size_t encoder,
-                     const std::string& level, const std::string& finding, std::size_t rule, const Tally& tally,
-                     std::int64_t discordant, std::int64_t ties, const std::function<bool(const study::Cell&)>& wanted) {
+                     const std::string& level, const std::string& finding, std::size_t rule,
+                     const Tally& tally, std::int64_t discordant, std::int64_t ties,
+                     const std::function<bool(const study::Cell&)>& wanted) {
     RuleLine line{level, finding, "", rule};
     for (const study::Cell& cell : work.cells) {
         if (scores(cell, work.rules[rule]) && wanted(cell)) line.add(cell, work.rules[rule]);
@@ -399,7 +410,8 @@ void put_pooled_rule(Rows& rows, const study::Study& study, const TaskWork& work
     put_rule(rows, study, work, encoder, line, summary);
 }
 
-ResultTable rules_table(const study::Study& study, const std::vector<TaskWork>& work, const Counted& counted) {
+ResultTable rules_table(const study::Study& study, const std::vector<TaskWork>& work,
+                        const Counted& counted) {
     Rows rows("rules");
     for (const CellResult& result : counted.cells) {
         const TaskWork& here = work[result.work];
@@ -412,8 +424,9 @@ ResultTable rules_table(const study::Study& study, const std::vector<TaskWork>& 
     std::map<std::array<std::size_t, 3>, FindingResult> tasks;
     for (const FindingResult& result : counted.findings) {
         const TaskWork& here = work[result.work];
-        put_pooled_rule(rows, study, here, result.encoder, "finding", study.tasks[here.task].findings[result.finding],
-                        result.rule, result.tally, result.discordant, result.ties, [&](const study::Cell& cell) {
+        put_pooled_rule(rows, study, here, result.encoder, "finding",
+                        study.tasks[here.task].findings[result.finding], result.rule, result.tally,
+                        result.discordant, result.ties, [&](const study::Cell& cell) {
                             return static_cast<std::size_t>(cell.finding) == result.finding;
                         });
         FindingResult& task = tasks[{result.work, result.encoder, result.rule}];
@@ -422,8 +435,8 @@ ResultTable rules_table(const study::Study& study, const std::vector<TaskWork>& 
         task.ties += result.ties;
     }
     for (const auto& [key, task] : tasks) {
-        put_pooled_rule(rows, study, work[key[0]], key[1], "task", "", key[2], task.tally, task.discordant, task.ties,
-                        [](const study::Cell&) { return true; });
+        put_pooled_rule(rows, study, work[key[0]], key[1], "task", "", key[2], task.tally, task.discordant,
+                        task.ties, [](const study::Cell&) { return true; });
     }
     return rows.take();
 }
@@ -451,8 +464,9 @@ ResultTable skipped_table(const study::Study& study, const std::vector<TaskWork>
             }
         }
     }
-    table.columns = {{"task", task},   {"finding", finding}, {"context", context}, {"rule", rule}, {"primary", primary},
-                     {"n_pos", n_pos}, {"n_neg", n_neg},     {"n", n},             {"reason", reason}};
+    table.columns = {{"task", task},       {"finding", finding}, {"context", context}, {"rule", rule},
+                     {"primary", primary}, {"n_pos", n_pos},     {"n_neg", n_neg},     {"n", n},
+                     {"reason", reason}};
     return table;
 }
 
@@ -469,7 +483,8 @@ ResultTable exclusions_table(const study::Study& study, const std::vector<TaskWo
             count.push_back(one.rows);
         }
     }
-    table.columns = {{"task", task}, {"dataset", dataset}, {"what", what}, {"detail", detail}, {"rows", count}};
+    table.columns = {
+        {"task", task}, {"dataset", dataset}, {"what", what}, {"detail", detail}, {"rows", count}};
     return table;
 }
 

@@ -40,13 +40,14 @@ void warn_of(const Prepared& prepared, const Log& log) {
                         "\" is not calibrated; read it beside \"distinct\" in the table rules");
         }
         for (const study::Exclusion& one : work.pool.exclusions) {
-            log.info("task \"" + task + "\": " + std::to_string(one.rows) + " rows of \"" + one.dataset + "\": " + one.what +
-                     (one.detail.empty() ? "" : " (" + one.detail + ")"));
+            log.info("task \"" + task + "\": " + std::to_string(one.rows) + " rows of \"" + one.dataset +
+                     "\": " + one.what + (one.detail.empty() ? "" : " (" + one.detail + ")"));
         }
         std::int64_t skipped = 0;
         for (const study::Cell& cell : work.cells) skipped += !cell.scored();
         if (skipped > 0) {
-            log.info("task \"" + task + "\": " + std::to_string(skipped) + " of " + std::to_string(work.cells.size()) +
+            log.info("task \"" + task + "\": " + std::to_string(skipped) + " of " +
+                     std::to_string(work.cells.size()) +
                      " (finding, context) cells are not scored; see the table skipped");
         }
     }
@@ -58,10 +59,11 @@ void warn_of_ties(const study::Study& study, const std::vector<TaskWork>& work, 
         const std::int64_t ties = result.tally.observed.ties, queries = result.tally.observed.queries;
         if (result.rule != 0 || 100 * ties <= queries) continue;
         const study::Task& task = study.tasks[work[result.work].task];
-        log.warning("task \"" + task.id + "\", encoder \"" + study.encoders[task.encoders[result.encoder]].id +
-                    "\", finding \"" + task.findings[result.finding] + "\": " +
-                    format_fixed(100.0 * static_cast<double>(ties) / static_cast<double>(queries), 1) +
-                    " % of its positives are ties; read rate_mid rather than d");
+        log.warning(
+            "task \"" + task.id + "\", encoder \"" + study.encoders[task.encoders[result.encoder]].id +
+            "\", finding \"" + task.findings[result.finding] +
+            "\": " + format_fixed(100.0 * static_cast<double>(ties) / static_cast<double>(queries), 1) +
+            " % of its positives are ties; read rate_mid rather than d");
     }
 }
 
@@ -92,9 +94,11 @@ void require_some_cell(const Prepared& prepared) {
     for (const TaskWork& work : prepared.work) {
         if (work.cases > 0) continue;
         const study::Task& task = prepared.inputs.study.tasks[work.task];
-        const std::string reason =
-            work.cells.empty() ? "its pool is empty" : "first: " + *work.cells.front().candidates.front().unscored;
-        throw DataError({prepared.inputs.study.file}, "no cell of task \"" + task.id + "\" can be scored (" + reason + ")",
+        const std::string reason = work.cells.empty()
+                                       ? "its pool is empty"
+                                       : "first: " + *work.cells.front().candidates.front().unscored;
+        throw DataError({prepared.inputs.study.file},
+                        "no cell of task \"" + task.id + "\" can be scored (" + reason + ")",
                         "candor check lists every cell with its reason");
     }
 }
@@ -107,14 +111,15 @@ Prepared prepare_mpi(const parallel::Communicator& world, const std::string& stu
     prepared.inputs = load_inputs_mpi(world, study_file, overrides);
     const study::Study& study = prepared.inputs.study;
     std::vector<study::Pool> drafts;
-    for (const study::Task& task : study.tasks) drafts.push_back(study::draft_pool(study, task, prepared.inputs.tables));
+    for (const study::Task& task : study.tasks)
+        drafts.push_back(study::draft_pool(study, task, prepared.inputs.tables));
 
     log.detail("reading and checking the features");
     prepared.audit = audit_features_mpi(world, prepared.inputs, drafts);
     if (const auto problems = prepared.audit.problems(study); !problems.empty()) throw problems.front();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
-        prepared.work.push_back(
-            make_work(study, t, study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t])));
+        prepared.work.push_back(make_work(
+            study, t, study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t])));
     }
     return prepared;
 }
@@ -137,8 +142,9 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
         if (options.overwrite || !std::filesystem::exists(options.output)) return {};
         if (holds_these_results(options.output, study, record.inputs)) return "done";
-        throw UsageError(options.output, "exists and holds something else than this study's results; name another output "
-                                         "or give --overwrite");
+        throw UsageError(options.output,
+                         "exists and holds something else than this study's results; name another output "
+                         "or give --overwrite");
     });
     if (!standing.empty()) {
         log.info(options.output + " already holds the results of this study and these inputs");
@@ -147,7 +153,8 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     require_some_cell(prepared);
     warn_of(prepared, log);
 
-    const std::vector<SearchItem> items = search_items(study, prepared.work, dimensions_of(study, prepared.audit));
+    const std::vector<SearchItem> items =
+        search_items(study, prepared.work, dimensions_of(study, prepared.audit));
     const std::vector<int> placed = place_items(items, prepared.work, world.size());
     const std::vector<Found> found = search_mine(prepared.inputs, prepared.work, items, placed, world.rank(),
                                                  {options.block_rows, threads}, log, record.cost);

@@ -15,10 +15,10 @@ namespace {
 constexpr int sides = 2;
 constexpr int negative = 0, positive = 1;
 
-/// Searches `queries` (some of a cell's, from `first` on) in side `side` of every candidate set that `which` names; one
-/// pass a distinct list. @returns neighbour sets in the order of `which`.
-std::vector<neighbors::NeighborSets> search_side(const study::Cell& cell, std::span<const std::size_t> which, int side,
-                                                 std::int64_t first, std::int64_t count, int k,
+/// Searches `queries` (some of a cell's, from `first` on) in side `side` of every candidate set that `which`
+/// names; one pass a distinct list. @returns neighbour sets in the order of `which`.
+std::vector<neighbors::NeighborSets> search_side(const study::Cell& cell, std::span<const std::size_t> which,
+                                                 int side, std::int64_t first, std::int64_t count, int k,
                                                  const neighbors::RowSet& rows,
                                                  const neighbors::SearchOptions& options, SearchCost& cost) {
     const std::span<const ContextRow> queries =
@@ -37,7 +37,8 @@ std::vector<neighbors::NeighborSets> search_side(const study::Cell& cell, std::s
             views.push_back(std::span(cell.candidates[which[j]].reach[side])
                                 .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
         }
-        std::vector<neighbors::NeighborSets> found = neighbors::nearest(rows, list, queries, views, k, options);
+        std::vector<neighbors::NeighborSets> found =
+            neighbors::nearest(rows, list, queries, views, k, options);
         for (std::size_t j = 0; j < sharing.size(); ++j) {
             cost.searches += count;
             cost.kept += found[j].kept;
@@ -48,7 +49,9 @@ std::vector<neighbors::NeighborSets> search_side(const study::Cell& cell, std::s
     return sets;
 }
 
-std::int8_t sign_of(double margin) { return margin > 0 ? 1 : margin == 0 ? 0 : -1; }
+std::int8_t sign_of(double margin) {
+    return margin > 0 ? 1 : margin == 0 ? 0 : -1;
+}
 
 std::string to_bytes(const Found& found) {
     ByteWriter out;
@@ -74,10 +77,11 @@ Found search_item(const study::Study& study, const TaskWork& work, const SearchI
                   const neighbors::RowSet& rows, const neighbors::SearchOptions& options, SearchCost& cost) {
     const study::Cell& cell = work.cells[item.cell];
     const int k = study.op.k;
-    const std::int64_t positives = std::clamp<std::int64_t>(cell.positive_queries - item.first, 0, item.count);
+    const std::int64_t positives =
+        std::clamp<std::int64_t>(cell.positive_queries - item.first, 0, item.count);
 
-    // Positives are asked under every rule and draw; negatives serve the margin classifier alone, draw 0 of the
-    // primary rule.
+    // Positives are asked under every rule and draw; negatives serve the margin classifier alone, draw 0 of
+    // the primary rule.
     std::vector<std::size_t> scored;
     for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
         if (!cell.candidates[c].unscored) scored.push_back(c);

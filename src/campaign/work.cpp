@@ -17,10 +17,11 @@ TaskWork make_work(const study::Study& study, std::size_t task_position, study::
     work.rules = study::rules_of(study, work.pool);
     for (std::size_t f = 0; f < task.findings.size(); ++f) {
         for (const study::Context& context : work.contexts) {
-            work.cells.push_back(study::make_cell(study, task, work.pool, context, static_cast<std::int32_t>(f),
-                                                  work.rules));
+            work.cells.push_back(
+                study::make_cell(study, task, work.pool, context, static_cast<std::int32_t>(f), work.rules));
             work.first_case.push_back(work.cases);
-            if (work.cells.back().scored()) work.cases += static_cast<std::int64_t>(work.cells.back().queries.size());
+            if (work.cells.back().scored())
+                work.cases += static_cast<std::int64_t>(work.cells.back().queries.size());
         }
     }
     return work;
@@ -39,12 +40,12 @@ std::vector<SearchItem> search_items(const study::Study& study, const std::vecto
                 const study::Cell& cell = work[w].cells[c];
                 if (!cell.scored()) continue;
                 const auto queries = static_cast<std::int64_t>(cell.queries.size());
-                const double candidates =
-                    static_cast<double>(cell.candidates.front().list[0].size() + cell.candidates.front().list[1].size());
+                const double candidates = static_cast<double>(cell.candidates.front().list[0].size() +
+                                                              cell.candidates.front().list[1].size());
                 for (std::int64_t first = 0; first < queries; first += item_queries) {
                     const std::int64_t count = std::min(item_queries, queries - first);
-                    const double flops =
-                        2.0 * static_cast<double>(count) * candidates * static_cast<double>(dimensions[task.encoders[e]]);
+                    const double flops = 2.0 * static_cast<double>(count) * candidates *
+                                         static_cast<double>(dimensions[task.encoders[e]]);
                     items.push_back({w, e, c, first, count, flops});
                 }
             }
@@ -53,7 +54,8 @@ std::vector<SearchItem> search_items(const study::Study& study, const std::vecto
     return items;
 }
 
-std::vector<int> place_items(const std::vector<SearchItem>& items, const std::vector<TaskWork>& work, int ranks) {
+std::vector<int> place_items(const std::vector<SearchItem>& items, const std::vector<TaskWork>& work,
+                             int ranks) {
     double total = 0;
     for (const SearchItem& item : items) total += item.flops;
     // A group is what shares one set of rows. It is split once it would by itself unbalance the ranks.
@@ -64,7 +66,8 @@ std::vector<int> place_items(const std::vector<SearchItem>& items, const std::ve
     std::vector<double> costs;
     std::vector<std::size_t> group(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-        const bool joins = i > 0 && rows_of(items[i]) == rows_of(items[i - 1]) && costs.back() + items[i].flops <= most;
+        const bool joins =
+            i > 0 && rows_of(items[i]) == rows_of(items[i - 1]) && costs.back() + items[i].flops <= most;
         if (!joins) costs.push_back(0);
         costs.back() += items[i].flops;
         group[i] = costs.size() - 1;

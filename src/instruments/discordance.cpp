@@ -20,6 +20,8 @@ Discordance discordance(std::span<const neighbors::Neighbor> positives,
     return {mean_cosine(positives), mean_cosine(negatives), negatives.front().cosine};
 }
 
-double margin_cap(double cosine) { return 0.5 * std::sqrt(std::max(0.0, 2 - 2 * cosine)); }
+double margin_cap(double cosine) {
+    return 0.5 * std::sqrt(std::max(0.0, 2 - 2 * cosine));
+}
 
 }  // namespace candor::instruments

@@ -24,7 +24,9 @@ std::array<double, panel_statistics> summarise_panel(std::span<const double> rat
             trained.push_back(rates[e]);
         }
     }
-    const auto set = [&](PanelStatistic which, double value) { out[static_cast<std::size_t>(which)] = value; };
+    const auto set = [&](PanelStatistic which, double value) {
+        out[static_cast<std::size_t>(which)] = value;
+    };
     if (anchors > 0) set(PanelStatistic::anchor, anchor_sum / anchors);
     if (all.empty() || std::ranges::any_of(all, [](double r) { return std::isnan(r); })) return out;
 

@@ -103,7 +103,8 @@ LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patien
     for (const Tally& tally : findings) {
         const std::vector<double> rates = rates_by_draw(tally);
         by_draw.resize(rates.size());
-        for (std::size_t r = 0; r < rates.size(); ++r) by_draw[r] += rates[r] / static_cast<double>(findings.size());
+        for (std::size_t r = 0; r < rates.size(); ++r)
+            by_draw[r] += rates[r] / static_cast<double>(findings.size());
     }
     summary.draw_sd = standard_deviation(by_draw);
     complete(summary, patients, confidence);

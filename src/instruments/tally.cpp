@@ -11,7 +11,8 @@ namespace candor::instruments {
 namespace {
 
 double ratio(double numerator, std::int64_t denominator) {
-    return denominator == 0 ? std::numeric_limits<double>::quiet_NaN() : numerator / static_cast<double>(denominator);
+    return denominator == 0 ? std::numeric_limits<double>::quiet_NaN()
+                            : numerator / static_cast<double>(denominator);
 }
 
 }  // namespace
@@ -29,11 +30,17 @@ Counts& Counts::operator+=(const Counts& other) {
     return *this;
 }
 
-double Counts::rate() const { return ratio(static_cast<double>(discordant), queries); }
+double Counts::rate() const {
+    return ratio(static_cast<double>(discordant), queries);
+}
 
-double Counts::rate_mid() const { return ratio(static_cast<double>(2 * discordant + ties) / 2, queries); }
+double Counts::rate_mid() const {
+    return ratio(static_cast<double>(2 * discordant + ties) / 2, queries);
+}
 
-double Counts::margin_auroc() const { return stats::auroc(twice_wins, pairs); }
+double Counts::margin_auroc() const {
+    return stats::auroc(twice_wins, pairs);
+}
 
 double Counts::balanced_accuracy() const {
     return (ratio(static_cast<double>(positive_right) / 2, positives) +
@@ -45,14 +52,15 @@ Tally& Tally::operator+=(const Tally& other) {
     observed += other.observed;
     if (discordant_by_draw.empty()) discordant_by_draw.resize(other.discordant_by_draw.size());
     CANDOR_REQUIRE(discordant_by_draw.size() == other.discordant_by_draw.size(), "draws differ");
-    for (std::size_t r = 0; r < discordant_by_draw.size(); ++r) discordant_by_draw[r] += other.discordant_by_draw[r];
+    for (std::size_t r = 0; r < discordant_by_draw.size(); ++r)
+        discordant_by_draw[r] += other.discordant_by_draw[r];
     if (resampled.empty()) resampled.resize(other.resampled.size());
     CANDOR_REQUIRE(resampled.size() == other.resampled.size(), "resamples differ");
     for (std::size_t b = 0; b < resampled.size(); ++b) resampled[b] += other.resampled[b];
     return *this;
 }
 
-void CellCounter::add_column(std::int64_t Counts::* target, std::span<const std::int32_t> patient,
+void CellCounter::add_column(std::int64_t Counts::*target, std::span<const std::int32_t> patient,
                              std::span<const std::int64_t> value) {
     std::map<std::int32_t, std::int64_t> sums;
     for (std::size_t i = 0; i < patient.size(); ++i) {
@@ -69,7 +77,8 @@ void CellCounter::add_column(std::int64_t Counts::* target, std::span<const std:
 }
 
 CellCounter::CellCounter(std::span<const std::int32_t> patient, MatrixView<const std::int8_t> discordant,
-                         MatrixView<const std::int8_t> ties, std::span<const double> margin, std::int64_t positives) {
+                         MatrixView<const std::int8_t> ties, std::span<const double> margin,
+                         std::int64_t positives) {
     const auto p = static_cast<std::size_t>(positives);
     const std::int64_t draws = discordant.cols;
     std::vector<std::int64_t> value(p);
@@ -106,7 +115,8 @@ CellCounter::CellCounter(std::span<const std::int32_t> patient, MatrixView<const
 
     std::vector<double> score(all);
     for (std::size_t i = 0; i < all; ++i) score[i] = -margin[i];
-    pairs_.emplace_back(std::span(score).first(p), patient.first(p), std::span(score).subspan(p), patient.subspan(p));
+    pairs_.emplace_back(std::span(score).first(p), patient.first(p), std::span(score).subspan(p),
+                        patient.subspan(p));
     observed_.observed.twice_wins = pairs_.front().twice_wins();
     observed_.observed.pairs = pairs_.front().pairs();
 }

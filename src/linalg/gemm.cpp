@@ -13,8 +13,8 @@ namespace candor::linalg {
 
 void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
     CANDOR_REQUIRE(a.cols == b.cols && c.rows == a.rows && c.cols == b.rows,
-                   std::to_string(a.rows) + " x " + std::to_string(a.cols) + " by " + std::to_string(b.rows) + " x " +
-                       std::to_string(b.cols));
+                   std::to_string(a.rows) + " x " + std::to_string(a.cols) + " by " + std::to_string(b.rows) +
+                       " x " + std::to_string(b.cols));
     if (c.rows == 0 || c.cols == 0) return;
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(a.rows), static_cast<int>(b.rows),
                 static_cast<int>(a.cols), 1.0F, a.data, static_cast<int>(a.stride), b.data,
@@ -28,10 +28,12 @@ void open_blas() {
         const std::int64_t m = 67, n = 131;
         Matrix<float> a(m, d), b(n, d), c(m, n);
         for (std::int64_t i = 0; i < m; ++i) {
-            for (std::int64_t j = 0; j < d; ++j) a.row(i)[j] = static_cast<float>((i * 131 + j * 37) % 101 - 50) / 64;
+            for (std::int64_t j = 0; j < d; ++j)
+                a.row(i)[j] = static_cast<float>((i * 131 + j * 37) % 101 - 50) / 64;
         }
         for (std::int64_t i = 0; i < n; ++i) {
-            for (std::int64_t j = 0; j < d; ++j) b.row(i)[j] = static_cast<float>((i * 61 + j * 89) % 97 - 48) / 64;
+            for (std::int64_t j = 0; j < d; ++j)
+                b.row(i)[j] = static_cast<float>((i * 61 + j * 89) % 97 - 48) / 64;
         }
         product(a.view(), b.view(), c.view());
         for (std::int64_t i = 0; i < m; ++i) {
@@ -50,10 +52,13 @@ void open_blas() {
 std::string blas_description() {
     std::string text(trim(openblas_get_config()));
     // The kernel is reported apart, since one build chooses among many.
-    if (const auto at = text.find(" " + blas_core()); at != std::string::npos) text.erase(at, blas_core().size() + 1);
+    if (const auto at = text.find(" " + blas_core()); at != std::string::npos)
+        text.erase(at, blas_core().size() + 1);
     return text;
 }
 
-std::string blas_core() { return openblas_get_corename(); }
+std::string blas_core() {
+    return openblas_get_corename();
+}
 
 }  // namespace candor::linalg

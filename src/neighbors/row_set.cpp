@@ -11,8 +11,8 @@ namespace candor::neighbors {
 
 namespace {
 
-/// Scales rows of doubles by powers of two, so that no square overflows and no norm vanishes: exact but for entries
-/// that are 2^-1000 of the largest.
+/// Scales rows of doubles by powers of two, so that no square overflows and no norm vanishes: exact but for
+/// entries that are 2^-1000 of the largest.
 void scale_to_unit_range(Matrix<double>& rows) {
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
         double largest = 0;
@@ -67,7 +67,8 @@ RowSet::RowSet(Stored stored) : stored_(std::move(stored)) {
 double RowSet::cosine(ContextRow a, ContextRow b) const {
     return std::visit(
         [&](const auto& matrix) {
-            const double lengths = norm_[static_cast<std::size_t>(a.value)] * norm_[static_cast<std::size_t>(b.value)];
+            const double lengths =
+                norm_[static_cast<std::size_t>(a.value)] * norm_[static_cast<std::size_t>(b.value)];
             return std::clamp(dot(matrix.row(a.value), matrix.row(b.value)) / lengths, -1.0, 1.0);
         },
         stored_);

@@ -22,8 +22,8 @@ Matrix<float> gather(const RowSet& rows, std::span<const ContextRow> which) {
 }
 
 /// Offers one row of a tile, candidates first .. first + scores.size(), to a sink.
-void scan(std::span<const float> scores, std::span<const double> offsets, double query_offset, std::int64_t first,
-          const Reach& reach, Sink& sink) {
+void scan(std::span<const float> scores, std::span<const double> offsets, double query_offset,
+          std::int64_t first, const Reach& reach, Sink& sink) {
     const auto count = std::min(static_cast<std::int64_t>(scores.size()), reach.end - first);
     for (std::int64_t j = 0; j < count; ++j) {
         const double score = static_cast<double>(scores[j]) + offsets[j] + query_offset;
@@ -39,8 +39,8 @@ std::int64_t decide(const RowSet& rows, std::span<const ContextRow> list, Contex
     for (const Sink::Proposal& p : sink.kept()) {
         decided.push_back({rows.cosine(query, list[static_cast<std::size_t>(p.position)]), p.position});
     }
-    std::partial_sort(decided.begin(), decided.begin() + static_cast<std::ptrdiff_t>(out.size()), decided.end(),
-                      [](const Neighbor& a, const Neighbor& b) {
+    std::partial_sort(decided.begin(), decided.begin() + static_cast<std::ptrdiff_t>(out.size()),
+                      decided.end(), [](const Neighbor& a, const Neighbor& b) {
                           return a.cosine != b.cosine ? a.cosine > b.cosine : a.position < b.position;
                       });
     std::copy_n(decided.begin(), out.size(), out.begin());
@@ -105,8 +105,8 @@ std::vector<NeighborSets> nearest(const RowSet& rows, std::span<const ContextRow
         for_each_on_threads(options.threads, query_blocks, [&](std::int64_t b) {
             for (std::int64_t q = b * block; q < std::min(query_count, (b + 1) * block); ++q) {
                 const std::span<Neighbor> out(set.values.data() + q * k, static_cast<std::size_t>(k));
-                kept[static_cast<std::size_t>(q)] =
-                    decide(rows, list, queries[static_cast<std::size_t>(q)], sinks[v][static_cast<std::size_t>(q)], out);
+                kept[static_cast<std::size_t>(q)] = decide(rows, list, queries[static_cast<std::size_t>(q)],
+                                                           sinks[v][static_cast<std::size_t>(q)], out);
             }
         });
         for (const std::int64_t count : kept) {

@@ -34,7 +34,6 @@ void reduce(const Communicator& world, std::span<std::int64_t> values, MPI_Op op
     });
 }
 
-
 }  // namespace
 
 Communicator Communicator::world() {
@@ -47,7 +46,9 @@ Communicator Communicator::world() {
     return {handle, rank, size};
 }
 
-void Communicator::barrier() const { check(MPI_Barrier(comm_of(*this)), "MPI_Barrier"); }
+void Communicator::barrier() const {
+    check(MPI_Barrier(comm_of(*this)), "MPI_Barrier");
+}
 
 std::string Communicator::broadcast(std::string bytes, int root) const {
     auto total = static_cast<std::int64_t>(bytes.size());
@@ -59,9 +60,13 @@ std::string Communicator::broadcast(std::string bytes, int root) const {
     return bytes;
 }
 
-void Communicator::sum(std::span<std::int64_t> values) const { reduce(*this, values, MPI_SUM); }
+void Communicator::sum(std::span<std::int64_t> values) const {
+    reduce(*this, values, MPI_SUM);
+}
 
-void Communicator::maximum(std::span<std::int64_t> values) const { reduce(*this, values, MPI_MAX); }
+void Communicator::maximum(std::span<std::int64_t> values) const {
+    reduce(*this, values, MPI_MAX);
+}
 
 std::vector<std::string> Communicator::all_gather(const std::string& bytes) const {
     std::vector<std::string> all(static_cast<std::size_t>(size_));
@@ -84,7 +89,8 @@ std::vector<std::string> Communicator::exchange(const std::vector<std::string>& 
     const auto ranks = static_cast<std::size_t>(size_);
     std::vector<std::int64_t> sizes_out(ranks), sizes_in(ranks);
     for (std::size_t r = 0; r < ranks; ++r) sizes_out[r] = static_cast<std::int64_t>(outgoing[r].size());
-    check(MPI_Alltoall(sizes_out.data(), 1, MPI_INT64_T, sizes_in.data(), 1, MPI_INT64_T, comm), "MPI_Alltoall");
+    check(MPI_Alltoall(sizes_out.data(), 1, MPI_INT64_T, sizes_in.data(), 1, MPI_INT64_T, comm),
+          "MPI_Alltoall");
 
     std::vector<std::string> incoming(ranks);
     std::vector<MPI_Request> requests;
@@ -105,7 +111,8 @@ std::vector<std::string> Communicator::exchange(const std::vector<std::string>& 
                   "MPI_Isend");
         });
     }
-    check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+          "MPI_Waitall");
     return incoming;
 }
 

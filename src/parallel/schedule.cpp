@@ -10,7 +10,8 @@ namespace candor::parallel {
 std::vector<int> place_longest_first(std::span<const double> costs, int ranks) {
     std::vector<std::size_t> order(costs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
 
     using Load = std::pair<double, int>;
     std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;

@@ -18,7 +18,8 @@
 
 namespace candor::parallel {
 
-/// Who may speak when ranks fail together: one flag a node in shared memory, and the node's place in the queue.
+/// Who may speak when ranks fail together: one flag a node in shared memory, and the node's place in the
+/// queue.
 struct Session::Turn {
     MPI_Win window = MPI_WIN_NULL;
     std::atomic<int>* spoken = nullptr;
@@ -38,7 +39,9 @@ int from_environment(std::initializer_list<const char*> variables, int otherwise
     return otherwise;
 }
 
-int launched_ranks() { return from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}, 1); }
+int launched_ranks() {
+    return from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}, 1);
+}
 
 Communicator open_world(int& argc, char**& argv) {
     int provided = 0;
@@ -58,13 +61,14 @@ cpu_set_t affinity() {
 
 Session::Session(int& argc, char**& argv) : world_(open_world(argc, argv)), turn_(new Turn) {
     if (world_.size() == 1 && launched_ranks() > 1) {
-        fail(ExitCode::machine,
-             "candor: error: the launcher started " + std::to_string(launched_ranks()) +
-                 " copies that do not see each other; use the mpirun of the MPI that candor was built with, or srun "
-                 "--mpi=pmix");
+        fail(ExitCode::machine, "candor: error: the launcher started " + std::to_string(launched_ranks()) +
+                                    " copies that do not see each other; use the mpirun of the MPI that "
+                                    "candor was built with, or srun "
+                                    "--mpi=pmix");
     }
     MPI_Comm node = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+          "MPI_Comm_split_type");
     int here = 0;
     check(MPI_Comm_rank(node, &here), "MPI_Comm_rank");
     check(MPI_Comm_size(node, &turn_->ranks_here), "MPI_Comm_size");
@@ -104,8 +108,8 @@ void Session::fail(ExitCode code, const std::string& line) noexcept {
     } else {
         follow(code);
     }
-    // Alone there is nobody to end, and an abort would add its own lines. Nothing is finalized: libraries that hold
-    // half-written files would try to complete them.
+    // Alone there is nobody to end, and an abort would add its own lines. Nothing is finalized: libraries
+    // that hold half-written files would try to complete them.
     if (world_.size() > 1) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
     std::_Exit(static_cast<int>(code));
 }
@@ -117,7 +121,9 @@ void Session::follow(ExitCode code) noexcept {
     std::_Exit(static_cast<int>(code));
 }
 
-int launched_rank() { return from_environment({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}, 0); }
+int launched_rank() {
+    return from_environment({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
+}
 
 std::string mpi_version() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -175,8 +181,8 @@ int choose_threads(const Communicator& world, int requested) {
         throw UsageError("--threads " + std::to_string(requested),
                          "is more than the " + std::to_string(most) +
                              " processors this rank is bound to; under mpirun use --map-by slot:PE=" +
-                             std::to_string(requested) + " --bind-to core, under srun --cpus-per-task=" +
-                             std::to_string(requested));
+                             std::to_string(requested) +
+                             " --bind-to core, under srun --cpus-per-task=" + std::to_string(requested));
     }
     return requested;
 }

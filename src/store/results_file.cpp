@@ -129,8 +129,9 @@ struct ResultsWriter::File {
         if (!fault.empty()) throw MachineError(path, "cannot be written: " + fault);
     }
 
-    /// Runs collective calls of the library. A rank on which one fails throws at once: the others may be waiting for it
-    /// inside the library (a full disk shows on one rank only), so nothing short of ending them all gets them out.
+    /// Runs collective calls of the library. A rank on which one fails throws at once: the others may be
+    /// waiting for it inside the library (a full disk shows on one rank only), so nothing short of ending
+    /// them all gets them out.
     template <class Work>
     void together(Work work) {
         try {
@@ -279,7 +280,7 @@ ResultsWriter::ResultsWriter(const std::string& path, const parallel::Communicat
 ResultsWriter::~ResultsWriter() {
     if (file_->published) return;
     file_->file.release();  // closing is collective, and the other ranks may be elsewhere
-    discard(file_->path);  // on every rank: the one that failed may be the only one left
+    discard(file_->path);   // on every rank: the one that failed may be the only one left
 }
 
 void ResultsWriter::attribute(const std::string& group, const std::string& name,

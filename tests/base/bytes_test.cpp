@@ -44,7 +44,8 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_in_the_same_order) {
     BOOST_TEST(pair.b == 0.25);
     BOOST_TEST(reader.get_text() == std::string("text with \0 inside", 18));
     BOOST_TEST(reader.get_text() == "");
-    BOOST_TEST(reader.get_many<double>() == (std::vector<double>{1.5, -2.5}), boost::test_tools::per_element());
+    BOOST_TEST(reader.get_many<double>() == (std::vector<double>{1.5, -2.5}),
+               boost::test_tools::per_element());
     BOOST_TEST(reader.get_many<std::int8_t>().empty());
     BOOST_TEST(reader.get<std::int64_t>() == -9);
     BOOST_TEST(reader.done());

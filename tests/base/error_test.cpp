@@ -8,9 +8,13 @@ using namespace candor;
 
 namespace {
 
-std::string line_of(const Error& error) { return error.what(); }
+std::string line_of(const Error& error) {
+    return error.what();
+}
 
-bool is_one_line(const Error& error) { return std::string_view(error.what()).find_first_of("\r\n") == std::string::npos; }
+bool is_one_line(const Error& error) {
+    return std::string_view(error.what()).find_first_of("\r\n") == std::string::npos;
+}
 
 }  // namespace
 

@@ -21,7 +21,9 @@ std::string pattern(std::size_t length) {
     return bytes;
 }
 
-Digest digest_of(const std::string& text) { return digest(std::as_bytes(std::span(text))); }
+Digest digest_of(const std::string& text) {
+    return digest(std::as_bytes(std::span(text)));
+}
 
 }  // namespace
 
@@ -67,7 +69,8 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_named) {
     const testing::TemporaryDirectory directory;
     const std::string missing = directory.file("none");
     BOOST_CHECK_EXCEPTION(digest_file(missing), MachineError, [&](const MachineError& error) {
-        return error.subject() == missing && error.what() == missing + ": cannot be opened: No such file or directory";
+        return error.subject() == missing &&
+               error.what() == missing + ": cannot be opened: No such file or directory";
     });
     const std::string folder = std::filesystem::path(missing).parent_path().string();
     BOOST_CHECK_EXCEPTION(digest_file(folder), MachineError, [&](const MachineError& error) {

@@ -28,8 +28,12 @@ Block philox(Block c, Key k) {
     return c;
 }
 
-std::uint32_t low(std::uint64_t v) { return static_cast<std::uint32_t>(v); }
-std::uint32_t high(std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); }
+std::uint32_t low(std::uint64_t v) {
+    return static_cast<std::uint32_t>(v);
+}
+std::uint32_t high(std::uint64_t v) {
+    return static_cast<std::uint32_t>(v >> 32);
+}
 
 /// Chi-square of counts against equal chances.
 double chi_square(const std::vector<std::int64_t>& counts, double expected) {
@@ -59,11 +63,13 @@ BOOST_AUTO_TEST_CASE(a_stream_is_philox_keyed_by_its_purpose_and_counted_by_item
     const std::uint64_t seed = 42;
     for (const char* purpose : {"", "bootstrap/chest", "bootstrap/skin"}) {
         const std::uint64_t key = image_key(purpose, seed);
-        for (const std::uint64_t item : {std::uint64_t{0}, std::uint64_t{999}, std::uint64_t{0x123456789abcdef0}}) {
+        for (const std::uint64_t item :
+             {std::uint64_t{0}, std::uint64_t{999}, std::uint64_t{0x123456789abcdef0}}) {
             const Stream stream(seed, purpose, item);
-            for (const std::uint64_t i : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{12345},
-                                          std::uint64_t{0xfedcba9876543211}}) {
-                const Block block = philox({low(i >> 1), high(i >> 1), low(item), high(item)}, {low(key), high(key)});
+            for (const std::uint64_t i : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2},
+                                          std::uint64_t{12345}, std::uint64_t{0xfedcba9876543211}}) {
+                const Block block =
+                    philox({low(i >> 1), high(i >> 1), low(item), high(item)}, {low(key), high(key)});
                 const std::size_t half = 2 * (i & 1);
                 BOOST_TEST(stream.bits(i) == (block[half] | std::uint64_t{block[half + 1]} << 32));
             }
@@ -72,8 +78,9 @@ BOOST_AUTO_TEST_CASE(a_stream_is_philox_keyed_by_its_purpose_and_counted_by_item
 }
 
 BOOST_AUTO_TEST_CASE(streams_of_other_seed_purpose_or_item_differ) {
-    const std::set<std::uint64_t> first{Stream(1, "a", 0).bits(0), Stream(2, "a", 0).bits(0), Stream(1, "b", 0).bits(0),
-                                        Stream(1, "a", 1).bits(0), Stream(1, "a", 0).bits(1)};
+    const std::set<std::uint64_t> first{Stream(1, "a", 0).bits(0), Stream(2, "a", 0).bits(0),
+                                        Stream(1, "b", 0).bits(0), Stream(1, "a", 1).bits(0),
+                                        Stream(1, "a", 0).bits(1)};
     BOOST_TEST(first.size() == 5);
 }
 
@@ -89,9 +96,10 @@ BOOST_AUTO_TEST_CASE(numbers_below_a_bound_reach_every_value_equally) {
     constexpr std::uint64_t large = 3'000'000'000'000'000'000U;
     for (std::uint64_t i = 0; i < 100; ++i) {
         const std::uint64_t bits = stream.bits(i);
-        const std::uint64_t middle = (bits & 0xffffffff) * high(large) + ((bits & 0xffffffff) * low(large) >> 32);
-        const std::uint64_t top =
-            (bits >> 32) * high(large) + (middle >> 32) + (((bits >> 32) * low(large) + (middle & 0xffffffff)) >> 32);
+        const std::uint64_t middle =
+            (bits & 0xffffffff) * high(large) + ((bits & 0xffffffff) * low(large) >> 32);
+        const std::uint64_t top = (bits >> 32) * high(large) + (middle >> 32) +
+                                  (((bits >> 32) * low(large) + (middle & 0xffffffff)) >> 32);
         BOOST_TEST(stream.below(i, large) == top);
         BOOST_TEST(stream.below(i, 1) == 0);
     }
@@ -105,6 +113,8 @@ BOOST_AUTO_TEST_CASE(uniform_numbers_lie_inside_and_are_spread) {
     for (std::uint64_t i = 0; i < draws; ++i) {
         const double u = stream.uniform(i);
         BOOST_REQUIRE(u > 0 && u < 1);
+        // The top 52 bits and a half: no rounding, so that even the smallest and the largest stay inside.
+        BOOST_REQUIRE_EQUAL(std::ldexp(u, 53), static_cast<double>(stream.bits(i) >> 12 << 1 | 1));
         ++counts[static_cast<std::size_t>(u * 20)];
         sum += u;
         least = std::min(least, u);

@@ -12,8 +12,8 @@ using namespace candor;
 
 namespace {
 
-/// The fold of METHODS 3 written out, one operation at a time: `volatile` keeps the compiler from vectorising or
-/// fusing any of it.
+/// The fold of METHODS 3 written out, one operation at a time: `volatile` keeps the compiler from vectorising
+/// or fusing any of it.
 template <class A, class B>
 double written_out(const std::vector<A>& a, const std::vector<B>& b) {
     volatile double lane[16] = {};
@@ -39,16 +39,24 @@ std::vector<T> wild(std::size_t length, std::uint64_t item) {
     return values;
 }
 
-std::uint64_t bits(double v) { return std::bit_cast<std::uint64_t>(v); }
+std::uint64_t bits(double v) {
+    return std::bit_cast<std::uint64_t>(v);
+}
 
 const std::vector<std::size_t> lengths{0, 1, 2, 7, 15, 16, 17, 31, 32, 33, 100, 768, 1023, 4096};
 
 // The same source compiled for other vector widths, FMA units among them.
 #if defined(__x86_64__)
 using Span = std::span<const float>;
-[[gnu::target("sse2"), gnu::flatten, gnu::noinline]] double dot_sse2(Span a, Span b) { return dot(a, b); }
-[[gnu::target("avx2,fma"), gnu::flatten, gnu::noinline]] double dot_avx2(Span a, Span b) { return dot(a, b); }
-[[gnu::target("avx512f,fma"), gnu::flatten, gnu::noinline]] double dot_avx512(Span a, Span b) { return dot(a, b); }
+[[gnu::target("sse2"), gnu::flatten, gnu::noinline]] double dot_sse2(Span a, Span b) {
+    return dot(a, b);
+}
+[[gnu::target("avx2,fma"), gnu::flatten, gnu::noinline]] double dot_avx2(Span a, Span b) {
+    return dot(a, b);
+}
+[[gnu::target("avx512f,fma"), gnu::flatten, gnu::noinline]] double dot_avx512(Span a, Span b) {
+    return dot(a, b);
+}
 #endif
 
 }  // namespace
@@ -60,8 +68,10 @@ BOOST_AUTO_TEST_CASE(dot_is_the_written_out_fold_to_the_bit) {
         const auto a = wild<float>(length, 1), b = wild<float>(length, 2);
         const auto c = wild<double>(length, 3), d = wild<double>(length, 4);
         BOOST_TEST(bits(dot(std::span(a), std::span(b))) == bits(written_out(a, b)));
-        BOOST_TEST(bits(dot(std::span<const double>(c), std::span<const double>(d))) == bits(written_out(c, d)));
-        BOOST_TEST(bits(dot(std::span<const float>(a), std::span<const double>(d))) == bits(written_out(a, d)));
+        BOOST_TEST(bits(dot(std::span<const double>(c), std::span<const double>(d))) ==
+                   bits(written_out(c, d)));
+        BOOST_TEST(bits(dot(std::span<const float>(a), std::span<const double>(d))) ==
+                   bits(written_out(a, d)));
     }
 }
 
@@ -78,7 +88,8 @@ BOOST_AUTO_TEST_CASE(every_vector_width_gives_the_same_bits) {
         const auto a = wild<float>(length, 5), b = wild<float>(length, 6);
         const std::uint64_t expected = bits(written_out(a, b));
         BOOST_TEST(bits(dot_sse2(a, b)) == expected);
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) BOOST_TEST(bits(dot_avx2(a, b)) == expected);
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+            BOOST_TEST(bits(dot_avx2(a, b)) == expected);
         if (__builtin_cpu_supports("avx512f")) BOOST_TEST(bits(dot_avx512(a, b)) == expected);
     }
 #endif
@@ -90,7 +101,8 @@ BOOST_AUTO_TEST_CASE(equal_rows_commute_and_small_integers_are_exact) {
     std::vector<float> counting(1000);
     for (std::size_t i = 0; i < counting.size(); ++i) counting[i] = static_cast<float>(i);
     // Sum of squares below 1000; whole numbers below 2^53 add without rounding.
-    BOOST_TEST(dot(std::span<const float>(counting), std::span<const float>(counting)) == 999.0 * 1000 * 1999 / 6);
+    BOOST_TEST(dot(std::span<const float>(counting), std::span<const float>(counting)) ==
+               999.0 * 1000 * 1999 / 6);
 }
 
 BOOST_AUTO_TEST_CASE(a_norm_is_accumulated_in_double) {

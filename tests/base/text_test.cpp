@@ -16,7 +16,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// A decimal comma and grouped thousands, as de_DE has them, for machines on which that locale is not installed.
+/// A decimal comma and grouped thousands, as de_DE has them, for machines on which that locale is not
+/// installed.
 class German : public std::numpunct<char> {
     char do_decimal_point() const override { return ','; }
     char do_thousands_sep() const override { return '.'; }
@@ -61,8 +62,8 @@ BOOST_AUTO_TEST_CASE(a_number_is_the_whole_text_or_nothing) {
     BOOST_TEST(parse_real("-1e-3").value() == -0.001);
     BOOST_TEST(parse_real("7").value() == 7);
     BOOST_TEST(std::isnan(parse_real("nan").value()));
-    for (const char* text : {"", " ", "0,5", "1.000,5", "1x", "x1", " 1", "1 ", "0x10", "+", "-", "+-1", "++1", "--1", "1e",
-                             "1e999", "1;2", "1_000"}) {
+    for (const char* text : {"", " ", "0,5", "1.000,5", "1x", "x1", " 1", "1 ", "0x10", "+", "-", "+-1",
+                             "++1", "--1", "1e", "1e999", "1;2", "1_000"}) {
         BOOST_TEST(!parse_real(text).has_value(), '"' << text << '"');
     }
     BOOST_TEST(parse_integer("0042").value() == 42);
@@ -85,7 +86,8 @@ BOOST_AUTO_TEST_CASE(numbers_do_not_depend_on_the_locale) {
 BOOST_AUTO_TEST_CASE(a_formatted_double_reads_back_as_the_same_bits) {
     const Stream stream(1, "text", 0);
     for (std::uint64_t i = 0; i < 2000; ++i) {
-        const double value = std::ldexp(stream.uniform(2 * i) - 0.5, static_cast<int>(stream.below(2 * i + 1, 2000)) - 1000);
+        const double value =
+            std::ldexp(stream.uniform(2 * i) - 0.5, static_cast<int>(stream.below(2 * i + 1, 2000)) - 1000);
         BOOST_TEST(parse_real(format_real(value)).value() == value);
     }
     for (const double value : {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308}) {

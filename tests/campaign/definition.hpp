@@ -16,21 +16,25 @@
 namespace candor::testing {
 
 /// The k nearest candidates of query `query` on one side, by sorting all of them.
-inline std::vector<double> nearest_by_definition(const study::Cell& cell, const study::Candidates& candidates, int side,
-                                                 std::size_t query, int k, const neighbors::RowSet& rows) {
+inline std::vector<double> nearest_by_definition(const study::Cell& cell, const study::Candidates& candidates,
+                                                 int side, std::size_t query, int k,
+                                                 const neighbors::RowSet& rows) {
     const Reach& reach = candidates.reach[side][query];
     std::vector<double> cosines;
     for (std::int64_t i = 0; i < reach.end; ++i) {
         if (i == reach.skip) continue;
-        cosines.push_back(rows.cosine(cell.queries[query], candidates.list[side][static_cast<std::size_t>(i)]));
+        cosines.push_back(
+            rows.cosine(cell.queries[query], candidates.list[side][static_cast<std::size_t>(i)]));
     }
     std::ranges::sort(cosines, std::greater<>());
     cosines.resize(static_cast<std::size_t>(k));
     return cosines;
 }
 
-inline instruments::Discordance discordance_by_definition(const study::Cell& cell, const study::Candidates& candidates,
-                                                          std::size_t query, int k, const neighbors::RowSet& rows) {
+inline instruments::Discordance discordance_by_definition(const study::Cell& cell,
+                                                          const study::Candidates& candidates,
+                                                          std::size_t query, int k,
+                                                          const neighbors::RowSet& rows) {
     double mean[2] = {}, largest[2] = {};
     for (int side = 0; side < 2; ++side) {
         const std::vector<double> cosines = nearest_by_definition(cell, candidates, side, query, k, rows);
@@ -47,15 +51,16 @@ inline campaign::Found found_by_definition(const study::Study& study, const camp
     const study::Cell& cell = work.cells[item.cell];
     campaign::Found found{item, {}, {}};
     for (std::int64_t q = item.first; q < item.first + item.count; ++q) {
-        found.primary.push_back(discordance_by_definition(cell, cell.candidates.front(), static_cast<std::size_t>(q),
-                                                          study.op.k, rows));
+        found.primary.push_back(discordance_by_definition(cell, cell.candidates.front(),
+                                                          static_cast<std::size_t>(q), study.op.k, rows));
     }
     for (const study::Candidates& candidates : cell.candidates) {
         if (candidates.unscored) continue;
         found.sign.emplace_back();
         for (std::int64_t q = item.first; q < std::min(item.first + item.count, cell.positive_queries); ++q) {
             const double margin =
-                discordance_by_definition(cell, candidates, static_cast<std::size_t>(q), study.op.k, rows).margin();
+                discordance_by_definition(cell, candidates, static_cast<std::size_t>(q), study.op.k, rows)
+                    .margin();
             found.sign.back().push_back(margin > 0 ? 1 : margin < 0 ? -1 : 0);
         }
     }

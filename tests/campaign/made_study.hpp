@@ -1,7 +1,8 @@
 #pragma once
 
-// A study made in memory: two datasets, three contexts, two tasks, three encoders; patients repeat, some labels and
-// patients are blank, one cell is too small, and one encoder gives so few different rows that DM ties.
+// A study made in memory: two datasets, two tasks (of three contexts and of one), three encoders; patients
+// repeat, some labels and patients are blank, one cell is too small, and one encoder gives so few different
+// rows that DM ties.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,16 +28,19 @@ inline std::string made_study_text() {
     return "[study]\nname = \"made\"\n"
            "[operator]\nk = 3\nbank_cap = 12\nalso = [\"distinct\", \"literal\", \"unequal\"]\ndraws = 2\n"
            "[bootstrap]\nresamples = 100\n"
-           "[[encoder]]\nid = \"wide\"\n[[encoder]]\nid = \"coarse\"\n[[encoder]]\nid = \"anchor\"\nanchor = true\n"
+           "[[encoder]]\nid = \"wide\"\n[[encoder]]\nid = \"coarse\"\n[[encoder]]\nid = \"anchor\"\nanchor = "
+           "true\n"
            "[[dataset]]\nid = \"a\"\ntable = \"a.csv\"\nfeatures = \"{encoder}-{dataset}.h5\"\n"
            "[[dataset]]\nid = \"b\"\ntable = \"b.csv\"\nfeatures = \"{encoder}-{dataset}.h5\"\n"
            "[[task]]\nid = \"both\"\ndatasets = [\"a\", \"b\"]\nfindings = [\"edema\", \"mass\"]\n"
            "context = [\"dataset\", \"view\"]\n"
-           "[[task]]\nid = \"alone\"\ndatasets = [\"a\"]\nfindings = [\"mass\"]\nencoders = [\"anchor\", \"wide\"]\n"
-           "context = [\"view\"]\n";
+           "[[task]]\nid = \"alone\"\ndatasets = [\"a\"]\nfindings = [\"mass\"]\nencoders = [\"anchor\", "
+           "\"wide\"]\n"
+           "context = [\"dataset\"]\n";
 }
 
-/// Dataset a: 70 images of two views, two or three a patient. Dataset b: 24 of one view; of edema it has two positives.
+/// Dataset a: 70 images of two views, two or three a patient. Dataset b: 24 of one view; of edema it has two
+/// positives.
 inline std::string made_table_text(const std::string& dataset) {
     const bool a = dataset == "a";
     const Stream stream(13, "table/" + dataset, 0);
@@ -51,7 +55,8 @@ inline std::string made_table_text(const std::string& dataset) {
         const std::string patient = i % 11 == 0 ? "" : "p" + std::to_string(i * 2 / 5);
         const std::string view = a && stream.below(at, 3) == 0 ? "pa" : "ap";
         const std::string edema = a ? label(at + 1) : i < 2 ? "1" : "0";
-        text += dataset + std::to_string(i) + "," + patient + ",test," + view + "," + edema + "," + label(at + 2) + "\n";
+        text += dataset + std::to_string(i) + "," + patient + ",test," + view + "," + edema + "," +
+                label(at + 2) + "\n";
     }
     return text;
 }
@@ -61,7 +66,8 @@ inline campaign::Inputs made_inputs(const std::string& study_file = "made.toml",
     campaign::Inputs inputs;
     inputs.study = study::parse_study(study_file, made_study_text(), overrides);
     for (const study::Dataset& dataset : inputs.study.datasets) {
-        inputs.tables.push_back(study::parse_table(dataset, made_table_text(dataset.id), {"edema", "mass"}, {"view"}));
+        inputs.tables.push_back(
+            study::parse_table(dataset, made_table_text(dataset.id), {"edema", "mass"}, {"view"}));
     }
     return inputs;
 }
@@ -71,12 +77,14 @@ inline std::vector<campaign::TaskWork> made_work(const campaign::Inputs& inputs)
     for (std::size_t t = 0; t < inputs.study.tasks.size(); ++t) {
         const study::Task& task = inputs.study.tasks[t];
         const study::Pool draft = study::draft_pool(inputs.study, task, inputs.tables);
-        work.push_back(campaign::make_work(inputs.study, t, study::final_pool(inputs.study, task, draft, {})));
+        work.push_back(
+            campaign::make_work(inputs.study, t, study::final_pool(inputs.study, task, draft, {})));
     }
     return work;
 }
 
-/// Features of an image: floats, a function of encoder and id. The encoder "coarse" knows three values an entry.
+/// Features of an image: floats, a function of encoder and id. The encoder "coarse" knows three values an
+/// entry.
 inline std::vector<float> made_features(std::size_t encoder, const std::string& image) {
     const Stream stream(14, "features/" + image, encoder);
     std::vector<float> row;

@@ -77,7 +77,8 @@ BOOST_AUTO_TEST_CASE(the_cap_is_half_the_distance_of_unit_vectors) {
     BOOST_TEST(margin_cap(1 + 1e-15) == 0);  // a cosine that rounding took past 1 gives no NaN
 }
 
-// Corollary 1 on linear heads: for z(y) = <w, y> and any threshold, min(z(x) - t, t - z(x-)) <= |w| cap1 <= |w| cap.
+// Corollary 1 on linear heads: for z(y) = <w, y> and any threshold, min(z(x) - t, t - z(x-)) <= |w| cap1 <=
+// |w| cap.
 BOOST_AUTO_TEST_CASE(no_linear_head_passes_the_cap_and_one_that_is_as_good_as_can_be_reaches_it) {
     const Stream stream(11, "cap", 0);
     std::uint64_t next = 0;
@@ -105,7 +106,8 @@ BOOST_AUTO_TEST_CASE(no_linear_head_passes_the_cap_and_one_that_is_as_good_as_ca
             BOOST_TEST(reached <= cap1 + 1e-14);
             if (best) BOOST_TEST(std::abs(reached - cap1) < 1e-12);
             ++tries;
-            beyond_half += reached > cap1 / 2;  // what a Lipschitz constant twice too small would call a violation
+            beyond_half +=
+                reached > cap1 / 2;  // what a Lipschitz constant twice too small would call a violation
         }
     }
     BOOST_TEST(beyond_half > tries / 4);

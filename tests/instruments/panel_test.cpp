@@ -22,9 +22,10 @@ Panel panel(const std::vector<double>& rates, const std::vector<bool>& anchors) 
     return {summarise_panel(rates, anchors)};
 }
 
-const std::vector<PanelStatistic> of_all{PanelStatistic::best,    PanelStatistic::median, PanelStatistic::median_without_anchor,
-                                         PanelStatistic::highest, PanelStatistic::range,  PanelStatistic::above_040,
-                                         PanelStatistic::best_below_half};
+const std::vector<PanelStatistic> of_all{
+    PanelStatistic::best,           PanelStatistic::median, PanelStatistic::median_without_anchor,
+    PanelStatistic::highest,        PanelStatistic::range,  PanelStatistic::above_040,
+    PanelStatistic::best_below_half};
 
 }  // namespace
 

@@ -35,7 +35,9 @@ Tally constant(std::int64_t discordant) {
     return tally(rate(discordant, 4), {discordant}, std::vector<Counts>(50, rate(discordant, 4)));
 }
 
-bool equal(double a, double b) { return std::abs(a - b) <= 4 * 0x1p-53 || (std::isnan(a) && std::isnan(b)); }
+bool equal(double a, double b) {
+    return std::abs(a - b) <= 4 * 0x1p-53 || (std::isnan(a) && std::isnan(b));
+}
 
 }  // namespace
 
@@ -44,7 +46,8 @@ BOOST_AUTO_TEST_SUITE(instruments_summary)
 // Faults 13: linear interpolation at (n - 1) q.
 BOOST_AUTO_TEST_CASE(an_estimate_is_the_observed_value_with_the_percentiles_of_the_resamples) {
     Replicates replicates{7, {}};
-    for (int i = 0; i < 1000; ++i) replicates.resampled.push_back((i * 377) % 1000);  // 0 .. 999 in some order
+    for (int i = 0; i < 1000; ++i)
+        replicates.resampled.push_back((i * 377) % 1000);  // 0 .. 999 in some order
     const instruments::Estimate e = instruments::estimate(replicates, 0.95);
     BOOST_TEST(e.value == 7);  // never the mean of the resamples
     BOOST_TEST(std::abs(e.low - 24.975) < 1e-9);

@@ -24,8 +24,8 @@ constexpr std::int64_t patients = 25, resamples = 150, draws = 3;
 struct Query {
     std::int32_t patient = 0;
     bool positive = false;
-    double margin = 0;                // draw 0
-    std::vector<int> sign;            // per draw, positives alone
+    double margin = 0;      // draw 0
+    std::vector<int> sign;  // per draw, positives alone
 };
 
 /// The queries of one context, positives first.
@@ -78,7 +78,8 @@ Tally tally_of(const CellCounter& counter, const stats::Resampling& resampling) 
         Matrix<std::uint16_t> weights(resampling.patients(), count);
         resampling.weights(first, count, weights.view());
         counter.count(weights.view(),
-                      std::span(tally.resampled).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+                      std::span(tally.resampled)
+                          .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
     }
     return tally;
 }
@@ -121,11 +122,14 @@ Plain plainly(const std::vector<CellQueries>& cells) {
 }
 
 /// Whole numbers divided once or twice: the two ways differ by three roundings at most.
-bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 3 * 0x1p-53; }
+bool same(double a, double b) {
+    return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 3 * 0x1p-53;
+}
 
 bool same(const Counts& counts, const Plain& plain) {
     return same(counts.rate(), plain.rate) && same(counts.rate_mid(), plain.rate_mid) &&
-           same(counts.margin_auroc(), plain.margin_auroc) && same(counts.balanced_accuracy(), plain.balanced_accuracy);
+           same(counts.margin_auroc(), plain.margin_auroc) &&
+           same(counts.balanced_accuracy(), plain.balanced_accuracy);
 }
 
 /// How often resample b drew each patient, by the stream of METHODS 4.
@@ -182,6 +186,8 @@ BOOST_AUTO_TEST_CASE(counts_by_hand) {
     // Counting adds, so that contexts may share their sums.
     counter.count(weights.view(), resampled);
     BOOST_TEST(resampled[1].pairs == 18);
+    BOOST_TEST(resampled[0].discordant == 4);
+    BOOST_TEST(resampled[0].queries == 8);
 }
 
 BOOST_AUTO_TEST_CASE(every_resample_is_what_its_repeated_patients_give_from_scratch) {
@@ -200,7 +206,8 @@ BOOST_AUTO_TEST_CASE(every_resample_is_what_its_repeated_patients_give_from_scra
         std::vector<CellQueries> drawn;
         for (std::size_t c = 0; c < cells.size(); ++c) {
             drawn.push_back(expanded(cells[c], times_drawn(b)));
-            BOOST_TEST(same(tallies[c].resampled[at], plainly({drawn.back()})), "resample " << b << ", context " << c);
+            BOOST_TEST(same(tallies[c].resampled[at], plainly({drawn.back()})),
+                       "resample " << b << ", context " << c);
             undefined += std::isnan(tallies[c].resampled[at].margin_auroc());
         }
         BOOST_TEST(same(pooled.resampled[at], plainly(drawn)), "resample " << b << ", pooled");
@@ -264,12 +271,14 @@ BOOST_AUTO_TEST_CASE(a_patient_drawn_twice_counts_twice) {
     const Tally tally = tally_of(counter, stats::Resampling(42, "faults", 3, many));
     std::map<double, double> share;
     for (const Counts& counts : tally.resampled) share[counts.rate()] += 1.0 / static_cast<double>(many);
-    // A drawn 0 to 3 times of 3: 0, 2/4, 4/5, 1 with chances (2/3)^3, 3 (1/3)(2/3)^2, ... Nothing else can come.
+    // A drawn 0 to 3 times of 3: 0, 2/4, 4/5, 1 with chances (2/3)^3, 3 (1/3)(2/3)^2, ... Nothing else can
+    // come.
     const std::map<double, double> expected{{0, 8.0 / 27}, {0.5, 12.0 / 27}, {0.8, 6.0 / 27}, {1, 1.0 / 27}};
     BOOST_TEST(share.size() == expected.size());
     for (const auto& [rate, chance] : expected) {
         // Four standard errors of a share of 10,000.
-        BOOST_TEST(std::abs(share[rate] - chance) < 4 * std::sqrt(chance * (1 - chance) / static_cast<double>(many)));
+        BOOST_TEST(std::abs(share[rate] - chance) <
+                   4 * std::sqrt(chance * (1 - chance) / static_cast<double>(many)));
     }
 }
 

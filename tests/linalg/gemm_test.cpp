@@ -19,13 +19,15 @@ Matrix<float> random_rows(std::int64_t rows, std::int64_t cols, std::uint64_t it
     Matrix<float> out(rows, cols);
     for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < cols; ++j) {
-            out.row(i)[j] = static_cast<float>(2 * stream.uniform(static_cast<std::uint64_t>(i * cols + j)) - 1);
+            out.row(i)[j] =
+                static_cast<float>(2 * stream.uniform(static_cast<std::uint64_t>(i * cols + j)) - 1);
         }
     }
     return out;
 }
 
-/// Largest |c - a b^T| as a share of its bound d 2^-24 |a||b| (Jeannerod and Rump 2013: any order, FMA or not).
+/// Largest |c - a b^T| as a share of its bound d 2^-24 |a||b| (Jeannerod and Rump 2013: any order, FMA or
+/// not).
 double worst_share(const Matrix<float>& a, const Matrix<float>& b, const Matrix<float>& c) {
     double worst = 0;
     for (std::int64_t i = 0; i < a.rows(); ++i) {
@@ -80,7 +82,8 @@ BOOST_AUTO_TEST_CASE(whole_numbers_are_multiplied_exactly_and_nothing_beside_the
     for (std::int64_t i = 0; i < c.rows(); ++i) {
         for (std::int64_t j = 0; j < c.cols(); ++j) {
             const bool inside = i >= 1 && i <= m && j < n;
-            const double expected = inside ? dot(std::as_const(a).row(i - 1), std::as_const(b).row(j)) : poison;
+            const double expected =
+                inside ? dot(std::as_const(a).row(i - 1), std::as_const(b).row(j)) : poison;
             BOOST_REQUIRE_EQUAL(c.row(i)[j], static_cast<float>(expected));
         }
     }

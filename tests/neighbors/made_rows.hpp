@@ -20,7 +20,8 @@ class Normal {
   public:
     explicit Normal(std::string_view purpose) : stream_(8, purpose, 0) {}
     double operator()() {
-        const double radius = std::sqrt(-2 * std::log(stream_.uniform(next_))), turn = stream_.uniform(next_ + 1);
+        const double radius = std::sqrt(-2 * std::log(stream_.uniform(next_))),
+                     turn = stream_.uniform(next_ + 1);
         next_ += 2;
         return radius * std::cos(2 * std::numbers::pi * turn);
     }
@@ -65,7 +66,8 @@ Matrix<T> cone(std::int64_t rows, std::int64_t dimension, double width) {
     const double spread = width * std::sqrt(squares / static_cast<double>(dimension));
     Matrix<T> out(rows, dimension);
     for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::size_t j = 0; j < axis.size(); ++j) out.row(i)[j] = static_cast<T>(axis[j] + spread * normal());
+        for (std::size_t j = 0; j < axis.size(); ++j)
+            out.row(i)[j] = static_cast<T>(axis[j] + spread * normal());
     }
     return out;
 }

@@ -21,7 +21,9 @@ namespace {
 
 constexpr double unit = 0x1p-53;
 
-ContextRow at(std::int64_t i) { return ContextRow(i); }
+ContextRow at(std::int64_t i) {
+    return ContextRow(i);
+}
 
 template <class T>
 Matrix<T> copy_of(const Matrix<T>& matrix) {
@@ -43,9 +45,11 @@ long double exact_cosine(std::span<const T> a, std::span<const T> b) {
     return ab / (std::sqrt(aa) * std::sqrt(bb));
 }
 
-/// A dot of d products is off by (d/16 + 5) units at most (each of 16 lanes adds d/16 numbers, four folds, one rounding
-/// a product), a norm by half of that and 1; a cosine by all of it and its product, quotient.
-double cosine_tolerance(std::int64_t d) { return (static_cast<double>(d) / 8 + 16) * unit; }
+/// A dot of d products is off by (d/16 + 5) units at most (each of 16 lanes adds d/16 numbers, four folds,
+/// one rounding a product), a norm by half of that and 1; a cosine by all of it and its product, quotient.
+double cosine_tolerance(std::int64_t d) {
+    return (static_cast<double>(d) / 8 + 16) * unit;
+}
 
 /// Single-precision inner products of two rows in several orders, with and without FMA.
 std::vector<float> summed_in_many_orders(std::span<const float> a, std::span<const float> b) {
@@ -156,10 +160,12 @@ BOOST_AUTO_TEST_CASE(rows_of_any_scale_have_the_cosines_of_their_directions) {
     for (std::int64_t i = 0; i < 4; ++i) {
         BOOST_TEST(std::isfinite(b.offset(at(i))));
         for (std::int64_t j = 0; j < 4; ++j) {
-            BOOST_TEST(std::abs(a.cosine(at(i), at(j)) - b.cosine(at(i), at(j))) <= 2 * cosine_tolerance(50) + 2 * unit);
+            BOOST_TEST(std::abs(a.cosine(at(i), at(j)) - b.cosine(at(i), at(j))) <=
+                       2 * cosine_tolerance(50) + 2 * unit);
         }
     }
-    const double smallest = std::numeric_limits<double>::denorm_min(), largest = std::numeric_limits<double>::max();
+    const double smallest = std::numeric_limits<double>::denorm_min(),
+                 largest = std::numeric_limits<double>::max();
     const RowSet ends(matrix_of<double>({{smallest, 0}, {0, largest}, {largest, largest}, {1, 0}}));
     BOOST_TEST(ends.cosine(at(0), at(3)) == 1);
     BOOST_TEST(ends.cosine(at(0), at(1)) == 0);
@@ -172,7 +178,8 @@ BOOST_AUTO_TEST_CASE(rows_of_any_scale_have_the_cosines_of_their_directions) {
 BOOST_AUTO_TEST_CASE(one_dimension_knows_only_agreement_and_opposition) {
     const RowSet rows(matrix_of<float>({{0.3}, {-7}, {1e-30}, {-0.1}}));
     for (std::int64_t i = 0; i < 4; ++i) {
-        for (std::int64_t j = 0; j < 4; ++j) BOOST_TEST(rows.cosine(at(i), at(j)) == ((i + j) % 2 == 0 ? 1 : -1));
+        for (std::int64_t j = 0; j < 4; ++j)
+            BOOST_TEST(rows.cosine(at(i), at(j)) == ((i + j) % 2 == 0 ? 1 : -1));
     }
     check_bound(matrix_of<float>({{0.3}, {-7}, {1e-30}, {-0.1}, {5}}), "d = 1");
 }
@@ -221,7 +228,8 @@ BOOST_AUTO_TEST_CASE(no_score_is_off_by_more_than_the_bound) {
     check_bound(cone<double>(60, 128, 1e-5), "cone of cosine 1 - 1e-10, double");
     check_bound(gaussian<float>(24, 4096), "d = 4096");
     check_bound(cone<float>(24, 4096, 0.0316), "cone, d = 4096");
-    // All terms of one sign: sums that grow, the worst for rounding. The mean of two bundles is far from both.
+    // All terms of one sign: sums that grow, the worst for rounding. The mean of two bundles is far from
+    // both.
     Matrix<float> bundles(40, 4096);
     Normal normal("bundles");
     for (std::int64_t i = 0; i < 40; ++i) {
@@ -249,13 +257,16 @@ BOOST_AUTO_TEST_CASE(where_all_rows_are_one_the_terms_in_double_alone_bound_the_
 }
 
 BOOST_AUTO_TEST_CASE(a_row_without_direction_is_a_broken_contract_that_names_it) {
-    constexpr double infinite = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double infinite = std::numeric_limits<double>::infinity(),
+                     nan = std::numeric_limits<double>::quiet_NaN();
     const auto names_row_1 = [](const InternalError& error) {
         return std::string(error.what()).find("(row 1)") != std::string::npos;
     };
     for (const double bad : {0.0, infinite, nan}) {
-        BOOST_CHECK_EXCEPTION(RowSet(matrix_of<float>({{1, 0}, {bad, 0}, {0, 1}})), InternalError, names_row_1);
-        BOOST_CHECK_EXCEPTION(RowSet(matrix_of<double>({{1, 0}, {bad, 0}, {0, 1}})), InternalError, names_row_1);
+        BOOST_CHECK_EXCEPTION(RowSet(matrix_of<float>({{1, 0}, {bad, 0}, {0, 1}})), InternalError,
+                              names_row_1);
+        BOOST_CHECK_EXCEPTION(RowSet(matrix_of<double>({{1, 0}, {bad, 0}, {0, 1}})), InternalError,
+                              names_row_1);
     }
 }
 

@@ -24,8 +24,10 @@ namespace {
 using Reaches = std::vector<Reach>;
 using Rows = std::vector<ContextRow>;
 
-/// The definition: all candidates within reach, decided in double, sorted by cosine descending, then position.
-std::vector<Neighbor> by_definition(const RowSet& rows, const Rows& list, ContextRow query, const Reach& reach, int k) {
+/// The definition: all candidates within reach, decided in double, sorted by cosine descending, then
+/// position.
+std::vector<Neighbor> by_definition(const RowSet& rows, const Rows& list, ContextRow query,
+                                    const Reach& reach, int k) {
     std::vector<Neighbor> all;
     for (std::int64_t i = 0; i < reach.end; ++i) {
         if (i != reach.skip) all.push_back({rows.cosine(query, list[static_cast<std::size_t>(i)]), i});
@@ -56,23 +58,25 @@ std::vector<NeighborSets> search(const RowSet& rows, const Rows& list, const Row
 }
 
 /// Searches at every block size and thread count and holds each against the definition.
-void check(const RowSet& rows, const Rows& list, const Rows& queries, const std::vector<Reaches>& views, int k,
-           const std::string& what) {
+void check(const RowSet& rows, const Rows& list, const Rows& queries, const std::vector<Reaches>& views,
+           int k, const std::string& what) {
     linalg::open_blas();
     for (const std::int64_t block : {1, 19, 20, 1000}) {
         for (const int threads : {1, 2}) {
             const auto sets = search(rows, list, queries, views, k, block, threads);
             BOOST_TEST(sets.size() == views.size());
             for (std::size_t v = 0; v < views.size(); ++v) {
-                BOOST_TEST(wrong(rows, list, queries, views[v], sets[v]) == 0,
-                           what << ", view " << v << ", blocks of " << block << ", " << threads << " threads");
+                BOOST_TEST(
+                    wrong(rows, list, queries, views[v], sets[v]) == 0,
+                    what << ", view " << v << ", blocks of " << block << ", " << threads << " threads");
             }
         }
     }
 }
 
-/// Every `step`-th row of the set is a candidate; all rows are queries; four views as the rules of METHODS 3 make them:
-/// the whole list without the query itself, a prefix without it, a prefix as it is, and a reach of its own a query.
+/// Every `step`-th row of the set is a candidate; all rows are queries; four views as the rules of METHODS 3
+/// make them: the whole list without the query itself, a prefix without it, a prefix as it is, and a reach of
+/// its own a query.
 void check_all_views(RowSet rows, int k, const std::string& what, std::int64_t step = 2) {
     Rows list;
     for (std::int64_t i = 0; i < rows.rows(); i += step) list.emplace_back(i);
@@ -91,7 +95,9 @@ void check_all_views(RowSet rows, int k, const std::string& what, std::int64_t s
 }
 
 /// The next float after `v` towards larger size.
-float one_ulp_more(float v) { return std::nextafter(v, v < 0 ? -10.0F : 10.0F); }
+float one_ulp_more(float v) {
+    return std::nextafter(v, v < 0 ? -10.0F : 10.0F);
+}
 
 }  // namespace
 
@@ -107,11 +113,13 @@ BOOST_AUTO_TEST_CASE(ordinary_rows_are_found_as_by_definition) {
 BOOST_AUTO_TEST_CASE(duplicates_come_in_the_order_of_the_list) {
     Matrix<float> matrix = gaussian<float>(90, 24);
     for (std::int64_t i = 0; i < 90; ++i) {
-        if (i % 3 != 0) std::ranges::copy(matrix.row(i / 30 * 30), matrix.row(i).begin());  // three rows, 20 times each
+        if (i % 3 != 0)
+            std::ranges::copy(matrix.row(i / 30 * 30), matrix.row(i).begin());  // three rows, 20 times each
     }
     check_all_views(RowSet(std::move(matrix)), 5, "duplicates");
     Matrix<float> one(40, 24);
-    for (std::int64_t i = 0; i < 40; ++i) std::ranges::copy(gaussian<float>(1, 24).row(0), one.row(i).begin());
+    for (std::int64_t i = 0; i < 40; ++i)
+        std::ranges::copy(gaussian<float>(1, 24).row(0), one.row(i).begin());
     check_all_views(RowSet(std::move(one)), 3, "all rows alike");
 }
 
@@ -134,8 +142,7 @@ BOOST_AUTO_TEST_CASE(near_ties_of_one_ulp_are_told_apart) {
     const auto different = std::ranges::unique(cosines).begin() - cosines.begin();
     BOOST_TEST(different > 20);
     BOOST_TEST(cosines[static_cast<std::size_t>(different - 1)] - cosines[0] < 0x1p-20);
-    check(rows, first_rows(120), first_rows(120),
-          {[] {
+    check(rows, first_rows(120), first_rows(120), {[] {
               Reaches all;
               for (std::int64_t q = 0; q < 120; ++q) all.push_back({120, q});
               return all;
@@ -173,25 +180,30 @@ BOOST_AUTO_TEST_CASE(rows_of_very_different_size_are_searched_by_direction) {
 
 BOOST_AUTO_TEST_CASE(queries_need_not_be_candidates_and_may_repeat) {
     const RowSet rows(gaussian<float>(70, 16));
-    const Rows list{ContextRow(40), ContextRow(3), ContextRow(17), ContextRow(41), ContextRow(2), ContextRow(60)};
+    const Rows list{ContextRow(40), ContextRow(3), ContextRow(17),
+                    ContextRow(41), ContextRow(2), ContextRow(60)};
     const Rows queries{ContextRow(69), ContextRow(3), ContextRow(69), ContextRow(0)};
     check(rows, list, queries, {{{6, -1}, {6, 1}, {4, -1}, {3, 2}}}, 2, "any order");
 }
 
-// Faults 5: the query is recognised by its place in the list, not by a cosine of 1 and not by being found first.
+// Faults 5: the query is recognised by its place in the list, not by a cosine of 1 and not by being found
+// first.
 BOOST_AUTO_TEST_CASE(a_query_leaves_itself_out_and_its_duplicates_in) {
     const RowSet rows(matrix_of<float>({{1, 0}, {1, 0}, {0, 1}, {0.8, 0.6}, {0.6, 0.8}, {-1, 0}}));
-    const Rows positives{ContextRow(0), ContextRow(1), ContextRow(2)}, negatives{ContextRow(3), ContextRow(4),
-                                                                                ContextRow(5)};
+    const Rows positives{ContextRow(0), ContextRow(1), ContextRow(2)},
+        negatives{ContextRow(3), ContextRow(4), ContextRow(5)};
     linalg::open_blas();
-    const auto to_positives = search(rows, positives, positives, {{{3, 0}, {3, 1}, {3, 2}}}, 1, 20, 1).front();
-    const auto to_negatives = search(rows, negatives, positives, {{{3, -1}, {3, -1}, {3, -1}}}, 1, 20, 1).front();
+    const auto to_positives =
+        search(rows, positives, positives, {{{3, 0}, {3, 1}, {3, 2}}}, 1, 20, 1).front();
+    const auto to_negatives =
+        search(rows, negatives, positives, {{{3, -1}, {3, -1}, {3, -1}}}, 1, 20, 1).front();
     const std::int64_t partner[3] = {1, 0, 0};
     const double margin[3] = {-0.2, -0.2, 0.8};
     for (std::int64_t q = 0; q < 3; ++q) {
         BOOST_TEST(to_positives.of(q)[0].position == partner[q]);
         // 0.8 is a float: off by 2^-26 at most.
-        BOOST_TEST(std::abs(to_negatives.of(q)[0].cosine - to_positives.of(q)[0].cosine - margin[q]) < 0x1p-24);
+        BOOST_TEST(std::abs(to_negatives.of(q)[0].cosine - to_positives.of(q)[0].cosine - margin[q]) <
+                   0x1p-24);
     }
 }
 
@@ -227,15 +239,17 @@ BOOST_AUTO_TEST_CASE(no_queries_and_no_views_give_nothing) {
 BOOST_AUTO_TEST_CASE(a_reach_that_holds_fewer_than_k_or_passes_the_list_is_refused) {
     const RowSet rows(gaussian<float>(10, 4));
     const auto refused = [&](Reach reach, const std::string& values) {
-        BOOST_CHECK_EXCEPTION(search(rows, first_rows(6), {ContextRow(9), ContextRow(8)}, {{{6, -1}, reach}}, 3, 20, 1),
-                              InternalError, [&](const InternalError& error) {
-                                  return std::string(error.what()).find(values) != std::string::npos;
-                              });
+        BOOST_CHECK_EXCEPTION(
+            search(rows, first_rows(6), {ContextRow(9), ContextRow(8)}, {{{6, -1}, reach}}, 3, 20, 1),
+            InternalError, [&](const InternalError& error) {
+                return std::string(error.what()).find(values) != std::string::npos;
+            });
     };
     refused({2, -1}, "(query 1 reaches 2)");
     refused({3, 2}, "(query 1 reaches 2)");
     refused({7, -1}, "(query 1 reaches 7)");
-    BOOST_CHECK_NO_THROW(search(rows, first_rows(6), {ContextRow(9), ContextRow(8)}, {{{6, -1}, {4, 0}}}, 3, 20, 1));
+    BOOST_CHECK_NO_THROW(
+        search(rows, first_rows(6), {ContextRow(9), ContextRow(8)}, {{{6, -1}, {4, 0}}}, 3, 20, 1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(with_fewer_than_k_everything_is_kept) {
     BOOST_TEST(sink.kept().size() == 4);
 }
 
-// The worst that rounding may do: every true neighbour's score is low by the whole error, every other's high by it.
+// The worst that rounding may do: every true neighbour's score is low by the whole error, every other's high
+// by it.
 BOOST_AUTO_TEST_CASE(no_true_neighbour_is_dropped_whatever_errors_and_order) {
     const Stream stream(9, "sink", 0);
     std::uint64_t next = 0;
@@ -109,7 +110,8 @@ BOOST_AUTO_TEST_CASE(no_true_neighbour_is_dropped_whatever_errors_and_order) {
                 if (order == 0) std::ranges::sort(all, std::less<>(), &Candidate::score);
                 if (order == 1) std::ranges::sort(all, std::greater<>(), &Candidate::score);
                 if (order == 2) {
-                    for (std::size_t i = all.size(); i-- > 1;) std::swap(all[i], all[stream.below(next++, i + 1)]);
+                    for (std::size_t i = all.size(); i-- > 1;)
+                        std::swap(all[i], all[stream.below(next++, i + 1)]);
                 }
                 BOOST_TEST(holds(kept_of(all, k, 2 * error), wanted));
                 ++orders;
@@ -127,7 +129,8 @@ BOOST_AUTO_TEST_CASE(what_is_kept_does_not_grow_with_what_was_offered) {
     // Rising scores, each far above the last: all but the last k fall below the cut and must be let go.
     Sink sink(3, 0x1p-20);
     for (std::int64_t i = 0; i < 100000; ++i) sink.offer(static_cast<double>(i) / 100000, i);
-    BOOST_TEST(positions(sink.kept()) == (std::set<std::int64_t>{99997, 99998, 99999}), boost::test_tools::per_element());
+    BOOST_TEST(positions(sink.kept()) == (std::set<std::int64_t>{99997, 99998, 99999}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

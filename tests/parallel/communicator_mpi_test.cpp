@@ -1,15 +1,17 @@
-#include "candor/parallel/communicator.hpp"
-
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "candor/parallel/communicator.hpp"
+
 using namespace candor;
 
 namespace {
 
-parallel::Communicator world() { return parallel::Communicator::world(); }
+parallel::Communicator world() {
+    return parallel::Communicator::world();
+}
 
 /// What `from` sends to `to` in round `round`: lengths differ by pair, and some are 0.
 std::string letter(int from, int to, int round) {
@@ -35,7 +37,8 @@ BOOST_AUTO_TEST_CASE(ranks_are_numbered) {
 BOOST_AUTO_TEST_CASE(bytes_of_any_root_reach_every_rank) {
     for (int root = 0; root < world().size(); ++root) {
         for (const std::size_t length : {0, 1, 100000}) {
-            const std::string sent = std::string(length, static_cast<char>('a' + root)) + std::string("\0end", 4);
+            const std::string sent =
+                std::string(length, static_cast<char>('a' + root)) + std::string("\0end", 4);
             // What the others held before does not matter.
             const std::string mine = world().rank() == root ? sent : std::string(17, '?');
             BOOST_TEST(world().broadcast(mine, root) == sent);
@@ -48,7 +51,8 @@ BOOST_AUTO_TEST_CASE(bytes_of_any_root_reach_every_rank) {
 BOOST_AUTO_TEST_CASE(sums_and_maxima_are_64_bit_and_exact) {
     const std::int64_t rank = world().rank(), size = world().size();
     const std::int64_t large = std::int64_t{1} << 58;
-    std::vector<std::int64_t> sums{1, rank, large + rank, -rank}, maxima{rank, -rank, large - rank, -large + rank};
+    std::vector<std::int64_t> sums{1, rank, large + rank, -rank},
+        maxima{rank, -rank, large - rank, -large + rank};
     world().sum(sums);
     world().maximum(maxima);
     const std::int64_t below = size * (size - 1) / 2;
@@ -63,7 +67,9 @@ BOOST_AUTO_TEST_CASE(sums_and_maxima_are_64_bit_and_exact) {
 BOOST_AUTO_TEST_CASE(everyone_gets_what_everyone_gathered) {
     const int rank = world().rank();
     // Every third rank has nothing.
-    const auto share = [](int r) { return r % 3 == 1 ? std::string() : std::string(static_cast<std::size_t>(100 * r + 1), 'x'); };
+    const auto share = [](int r) {
+        return r % 3 == 1 ? std::string() : std::string(static_cast<std::size_t>(100 * r + 1), 'x');
+    };
     const std::vector<std::string> all = world().all_gather(share(rank));
     BOOST_TEST(all.size() == static_cast<std::size_t>(world().size()));
     for (std::size_t r = 0; r < all.size(); ++r) BOOST_TEST(all[r] == share(static_cast<int>(r)));
@@ -77,7 +83,8 @@ BOOST_AUTO_TEST_CASE(the_root_alone_gets_what_was_gathered) {
             continue;
         }
         BOOST_TEST(gathered.size() == static_cast<std::size_t>(world().size()));
-        for (std::size_t r = 0; r < gathered.size(); ++r) BOOST_TEST(gathered[r] == letter(static_cast<int>(r), root, 1));
+        for (std::size_t r = 0; r < gathered.size(); ++r)
+            BOOST_TEST(gathered[r] == letter(static_cast<int>(r), root, 1));
     }
 }
 
@@ -93,7 +100,8 @@ BOOST_AUTO_TEST_CASE(each_rank_gets_what_each_sent_to_it) {
         }
     }
     // Nobody has anything for anybody.
-    for (const std::string& nothing : world().exchange(std::vector<std::string>(static_cast<std::size_t>(world().size())))) {
+    for (const std::string& nothing :
+         world().exchange(std::vector<std::string>(static_cast<std::size_t>(world().size())))) {
         BOOST_TEST(nothing == "");
     }
     // One rank has everything for the last one.
@@ -106,6 +114,8 @@ BOOST_AUTO_TEST_CASE(each_rank_gets_what_each_sent_to_it) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_barrier_lets_everyone_through) { BOOST_CHECK_NO_THROW(world().barrier()); }
+BOOST_AUTO_TEST_CASE(a_barrier_lets_everyone_through) {
+    BOOST_CHECK_NO_THROW(world().barrier());
+}
 
 BOOST_AUTO_TEST_SUITE_END()

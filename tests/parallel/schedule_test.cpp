@@ -44,11 +44,14 @@ std::vector<double> random_costs(std::size_t count, std::uint64_t item) {
 BOOST_AUTO_TEST_SUITE(parallel_schedule)
 
 BOOST_AUTO_TEST_CASE(the_longest_item_goes_first_to_the_idlest_rank) {
-    // 7 to rank 0, 6 to rank 1, 5 to rank 1 (6 < 7), 4 to rank 0 (7 < 11), then 3 and 3: 11 and 11, rank 0 first.
-    BOOST_TEST(place_longest_first(std::vector<double>{3, 5, 7, 4, 6, 3}, 2) == (std::vector<int>{0, 1, 0, 0, 1, 1}),
-               boost::test_tools::per_element());
-    BOOST_TEST(place_longest_first(std::vector<double>{1, 1, 1, 1, 1}, 3) == (std::vector<int>{0, 1, 2, 0, 1}),
-               boost::test_tools::per_element());
+    // 7 to rank 0, 6 to rank 1, 5 to rank 1 (6 < 7), 4 to rank 0 (7 < 11), then 3 and 3: 11 and 11, rank 0
+    // first.
+    BOOST_TEST(
+        place_longest_first(std::vector<double>{3, 5, 7, 4, 6, 3}, 2) == (std::vector<int>{0, 1, 0, 0, 1, 1}),
+        boost::test_tools::per_element());
+    BOOST_TEST(
+        place_longest_first(std::vector<double>{1, 1, 1, 1, 1}, 3) == (std::vector<int>{0, 1, 2, 0, 1}),
+        boost::test_tools::per_element());
     BOOST_TEST(place_longest_first(std::vector<double>{2, 9}, 5) == (std::vector<int>{1, 0}),
                boost::test_tools::per_element());
     BOOST_TEST(place_longest_first({}, 3).empty());
@@ -71,7 +74,8 @@ BOOST_AUTO_TEST_CASE(no_rank_carries_more_than_the_mean_and_one_item) {
         const std::vector<double> costs = random_costs(300, 77);
         const auto placed = place_longest_first(costs, ranks);
         const double total = std::accumulate(costs.begin(), costs.end(), 0.0);
-        BOOST_TEST(std::ranges::max(loads_of(costs, placed, ranks)) <= total / ranks + std::ranges::max(costs));
+        BOOST_TEST(std::ranges::max(loads_of(costs, placed, ranks)) <=
+                   total / ranks + std::ranges::max(costs));
         BOOST_TEST(place_longest_first(costs, ranks) == placed, boost::test_tools::per_element());
     }
 }

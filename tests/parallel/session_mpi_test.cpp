@@ -1,6 +1,4 @@
 // What of the room `session` needs no session of its own: the test program has opened MPI already.
-#include "candor/parallel/session.hpp"
-
 #include <sched.h>
 
 #include <algorithm>
@@ -11,12 +9,15 @@
 #include <vector>
 
 #include "candor/parallel/communicator.hpp"
+#include "candor/parallel/session.hpp"
 
 using namespace candor;
 
 namespace {
 
-parallel::Communicator world() { return parallel::Communicator::world(); }
+parallel::Communicator world() {
+    return parallel::Communicator::world();
+}
 
 int processors() {
     cpu_set_t mask;
@@ -41,7 +42,9 @@ BOOST_AUTO_TEST_CASE(what_rank_0_made_reaches_all) {
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_on_rank_0_is_a_failure_of_all_and_told_by_it_alone) {
-    const auto fail = [] { return parallel::on_root(world(), []() -> std::string { throw DataError({"t.csv", 3}, "spoiled"); }); };
+    const auto fail = [] {
+        return parallel::on_root(world(), []() -> std::string { throw DataError({"t.csv", 3}, "spoiled"); });
+    };
     if (world().rank() == 0) {
         BOOST_CHECK_EXCEPTION(fail(), DataError, [](const DataError& error) {
             return std::string(error.what()) == "t.csv, row 3: spoiled";
@@ -56,8 +59,8 @@ BOOST_AUTO_TEST_CASE(a_failure_on_rank_0_is_a_failure_of_all_and_told_by_it_alon
 }
 
 BOOST_AUTO_TEST_CASE(every_exit_code_is_echoed) {
-    for (const ExitCode code : {ExitCode::usage, ExitCode::data, ExitCode::machine, ExitCode::internal,
-                                ExitCode::interrupted}) {
+    for (const ExitCode code :
+         {ExitCode::usage, ExitCode::data, ExitCode::machine, ExitCode::internal, ExitCode::interrupted}) {
         try {
             parallel::on_root(world(), [&]() -> std::string { throw Error(code, "x"); });
             BOOST_ERROR("nothing was thrown");
@@ -83,7 +86,9 @@ BOOST_AUTO_TEST_CASE(the_machine_is_described_alike_everywhere) {
     BOOST_TEST((hosts == 1) == (machine.ranks_here == machine.ranks));
 }
 
-BOOST_AUTO_TEST_CASE(the_launchers_rank_is_ours) { BOOST_TEST(parallel::launched_rank() == world().rank()); }
+BOOST_AUTO_TEST_CASE(the_launchers_rank_is_ours) {
+    BOOST_TEST(parallel::launched_rank() == world().rank());
+}
 
 BOOST_AUTO_TEST_CASE(the_ranks_of_a_node_share_its_processors) {
     const int threads = parallel::available_threads(world());
@@ -99,10 +104,12 @@ BOOST_AUTO_TEST_CASE(threads_may_be_as_many_as_the_mask_and_no_more) {
     const int most = processors();
     BOOST_TEST(parallel::choose_threads(world(), 1) == 1);
     BOOST_TEST(parallel::choose_threads(world(), most) == most);
-    BOOST_CHECK_EXCEPTION(parallel::choose_threads(world(), most + 1), UsageError, [&](const UsageError& error) {
-        BOOST_TEST(error.subject() == "--threads " + std::to_string(most + 1));
-        return error.rule().starts_with("is more than the " + std::to_string(most) + " processors this rank is bound to");
-    });
+    BOOST_CHECK_EXCEPTION(parallel::choose_threads(world(), most + 1), UsageError,
+                          [&](const UsageError& error) {
+                              BOOST_TEST(error.subject() == "--threads " + std::to_string(most + 1));
+                              return error.rule().starts_with("is more than the " + std::to_string(most) +
+                                                              " processors this rank is bound to");
+                          });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

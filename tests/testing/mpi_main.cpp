@@ -1,4 +1,5 @@
-// Entry of a room's distributed test program: every rank runs every case, and the exit code is the largest of all.
+// Entry of a room's distributed test program: every rank runs every case, and the exit code is the largest of
+// all.
 #define BOOST_TEST_NO_MAIN
 #define BOOST_TEST_ALTERNATIVE_INIT_API
 #include <mpi.h>

@@ -8,8 +8,8 @@
 
 namespace candor::app {
 
-/// Opens MPI, calls `work` on every rank, closes MPI. A failure of any rank is printed once and ends all of them with
-/// its code. @returns 0.
+/// Opens MPI, calls `work` on every rank, closes MPI. A failure of any rank is printed once and ends all of
+/// them with its code. @returns 0.
 int mpi_main(const std::function<void(const parallel::Communicator&)>& work);
 
 }  // namespace candor::app

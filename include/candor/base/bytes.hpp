@@ -19,12 +19,10 @@ namespace candor {
 class ByteWriter {
   public:
     template <class T>
-        requires std::is_trivially_copyable_v<T>
-    void put(const T& value) {
-        bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    }
+    requires std::is_trivially_copyable_v<T>
+    void put(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
     template <class T>
-        requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
     void put(std::span<const T> values) {
         put(static_cast<std::int64_t>(values.size()));
         bytes_.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
@@ -52,7 +50,8 @@ class ByteReader {
     template <class T>
     std::vector<T> get_many() {
         std::vector<T> values(count_of(sizeof(T)));
-        if (!values.empty()) std::memcpy(values.data(), next(values.size() * sizeof(T)), values.size() * sizeof(T));
+        if (!values.empty())
+            std::memcpy(values.data(), next(values.size() * sizeof(T)), values.size() * sizeof(T));
         return values;
     }
     std::string get_text() {
@@ -69,7 +68,8 @@ class ByteReader {
         return count;
     }
     const char* next(std::size_t count) {
-        CANDOR_REQUIRE(count <= rest_.size(), std::to_string(count) + " of " + std::to_string(rest_.size()) + " bytes");
+        CANDOR_REQUIRE(count <= rest_.size(),
+                       std::to_string(count) + " of " + std::to_string(rest_.size()) + " bytes");
         const char* at = rest_.data();
         rest_.remove_prefix(count);
         return at;

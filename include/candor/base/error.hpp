@@ -30,7 +30,8 @@ class Error : public std::runtime_error {
     ExitCode code_;
 };
 
-/// The command line or the study file is wrong: `subject` is the option or `file: key`, `rule` what must hold.
+/// The command line or the study file is wrong: `subject` is the option or `file: key`, `rule` what must
+/// hold.
 class UsageError : public Error {
   public:
     UsageError(std::string subject, std::string rule);
@@ -41,8 +42,8 @@ class UsageError : public Error {
     std::string subject_, rule_;
 };
 
-/// A place in an input file. Rows are counted from 1 as an editor counts lines where the file is text, and from
-/// 0 where it is an array. Only what is known is printed.
+/// A place in an input file. Rows are counted from 1 as an editor counts lines where the file is text, and
+/// from 0 where it is an array. Only what is known is printed.
 struct Place {
     std::string file;
     std::optional<std::int64_t> row{};

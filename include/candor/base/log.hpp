@@ -13,7 +13,8 @@ enum class Verbosity { quiet, normal, verbose };
 /// Speaks on one rank only: the others hold a log that says nothing.
 class Log {
   public:
-    Log(Verbosity verbosity, bool speaks) : verbosity_(speaks ? verbosity : Verbosity::quiet), speaks_(speaks) {}
+    Log(Verbosity verbosity, bool speaks)
+        : verbosity_(speaks ? verbosity : Verbosity::quiet), speaks_(speaks) {}
 
     /// What a user must know of: shown even under --quiet.
     void warning(const std::string& text) const;
@@ -26,7 +27,8 @@ class Log {
     bool speaks_;
 };
 
-/// How far a long loop is: on a terminal one line that is rewritten, with the time left; elsewhere a line a minute.
+/// How far a long loop is: on a terminal one line that is rewritten, with the time left; elsewhere a line a
+/// minute.
 class Progress {
   public:
     /// @param total work in any unit, e.g. flops.

@@ -31,8 +31,8 @@ class Matrix {
     Matrix() = default;
     Matrix(std::int64_t rows, std::int64_t cols)
         : rows_(rows), cols_(cols), stride_((cols + lane - 1) / lane * lane) {
-        storage_.reset(static_cast<T*>(::operator new[](static_cast<std::size_t>(rows * stride_ + lane) * sizeof(T),
-                                                        std::align_val_t{64})));
+        storage_.reset(static_cast<T*>(::operator new[](
+            static_cast<std::size_t>(rows * stride_ + lane) * sizeof(T), std::align_val_t{64})));
     }
 
     std::int64_t rows() const { return rows_; }

@@ -18,7 +18,7 @@ class Stream {
     std::uint64_t bits(std::uint64_t i) const;
     /// The i-th number, uniform on 0 .. bound-1 (multiply-shift; the bias is below bound / 2^64).
     std::uint64_t below(std::uint64_t i, std::uint64_t bound) const;
-    /// The i-th number, uniform on (0, 1) with 53 bits.
+    /// The i-th number, uniform on (0, 1): an odd multiple of 2^-53.
     double uniform(std::uint64_t i) const;
 
   private:

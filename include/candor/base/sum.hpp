@@ -1,7 +1,7 @@
 #pragma once
 
-/// Sums in double whose order is fixed, so that their bits do not depend on machine, compiler or vector width:
-/// 16 lanes, multiply then add, lanes folded by halves. (The build forbids contraction into FMA.)
+/// Sums in double whose order is fixed, so that their bits do not depend on machine, compiler or vector
+/// width: 16 lanes, multiply then add, lanes folded by halves. (The build forbids contraction into FMA.)
 
 #include <cmath>
 #include <cstddef>

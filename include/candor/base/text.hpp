@@ -14,8 +14,8 @@ namespace candor {
 /// `text` without blanks, tabs and carriage returns at either end.
 std::string_view trim(std::string_view text);
 
-/// The whole of `text` as a decimal number with a point, "nan" and "inf" as `format_real` writes them; nothing where
-/// anything else is there ("0,5", "1x", "").
+/// The whole of `text` as a decimal number with a point, "nan" and "inf" as `format_real` writes them;
+/// nothing where anything else is there ("0,5", "1x", "").
 std::optional<double> parse_real(std::string_view text);
 /// The whole of `text` as a decimal integer.
 std::optional<std::int64_t> parse_integer(std::string_view text);
@@ -25,8 +25,8 @@ std::string format_real(double value);
 /// `value` with `decimals` digits after the point; never "-0.0".
 std::string format_fixed(double value, int decimals);
 
-/// The name in `known` with the smallest edit distance to `name`, or "" where none is near (more than a third of
-/// the letters differ).
+/// The name in `known` with the smallest edit distance to `name`, or "" where none is near (more than a third
+/// of the letters differ).
 std::string nearest_name(std::string_view name, std::span<const std::string> known);
 
 /// `parts` with `separator` between them.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Every input looked at before any product is computed: joins, norms, spoiled rows, duplicates (`candor check`, and
-/// the first stage of `candor run`).
+/// Every input looked at before any product is computed: joins, norms, spoiled rows, duplicates (`candor
+/// check`, and the first stage of `candor run`).
 
 #include <cstdint>
 #include <map>
@@ -21,27 +21,27 @@ struct FeatureReport {
     std::string encoder, dataset, type;
     InputFile file;
     std::int64_t rows = 0, dimension = 0;
-    bool by_position = false;   ///< no ids: joined by row number
-    std::int64_t missing = 0;   ///< rows of the table without features
-    std::int64_t extra = 0;     ///< rows of the file that the table does not know
-    std::int64_t bad = 0;       ///< pool rows with NaN, Inf or norm 0
+    bool by_position = false;  ///< no ids: joined by row number
+    std::int64_t missing = 0;  ///< rows of the table without features
+    std::int64_t extra = 0;    ///< rows of the file that the table does not know
+    std::int64_t bad = 0;      ///< pool rows with NaN, Inf or norm 0
     double norm_low = 0, norm_high = 0;
     std::vector<std::string> missing_ids, bad_ids;  ///< the first few, of pool rows
 };
 
 struct FeatureAudit {
-    std::vector<FeatureReport> reports;            ///< by encoder, then dataset
-    std::vector<study::FeatureFaults> faults;      ///< one a task, by draft row
-    /// Per encoder of the study, per dataset, a hash of each pool row's values by table row (0: not read); filled on
-    /// the rank that read the encoder.
+    std::vector<FeatureReport> reports;        ///< by encoder, then dataset
+    std::vector<study::FeatureFaults> faults;  ///< one a task, by draft row
+    /// Per encoder of the study, per dataset, a hash of each pool row's values by table row (0: not read);
+    /// filled on the rank that read the encoder.
     std::map<std::size_t, std::map<std::size_t, std::vector<std::uint64_t>>> hashes;
 
     /// What the study's policies (on_missing, on_bad_row) do not allow, in order.
     std::vector<DataError> problems(const study::Study& study) const;
 };
 
-/// Reads every feature file a task uses once; encoders are shared over ranks. Collective; the same on every rank but
-/// for `hashes`. @throws DataError where a file cannot be used at all.
+/// Reads every feature file a task uses once; encoders are shared over ranks. Collective; the same on every
+/// rank but for `hashes`. @throws DataError where a file cannot be used at all.
 FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Inputs& inputs,
                                 const std::vector<study::Pool>& drafts);
 

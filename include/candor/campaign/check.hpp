@@ -1,6 +1,7 @@
 #pragma once
 
-/// `candor check`: everything that a run would look at or leave out, as tables, and what would make a result wrong.
+/// `candor check`: everything that a run would look at or leave out, as tables, and what would make a result
+/// wrong.
 
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ struct CheckReport {
     std::vector<std::string> notes;
 };
 
-/// Collective; the report is the same on every rank. @throws UsageError, DataError where an input cannot be read at all.
+/// Collective; the report is the same on every rank. @throws UsageError, DataError where an input cannot be
+/// read at all.
 CheckReport check_mpi(const parallel::Communicator& world, const std::string& study_file,
                       const std::vector<std::string>& overrides, const Log& log);
 

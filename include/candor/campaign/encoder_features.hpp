@@ -34,7 +34,8 @@ class EncoderFeatures {
     const store::FeatureFile& file(std::size_t dataset);
     const Join& join(std::size_t dataset);
 
-    /// Feature rows of `rows` of a pool, in that order. @throws DataError where files of different dimension meet.
+    /// Feature rows of `rows` of a pool, in that order. @throws DataError where files of different dimension
+    /// meet.
     /// @pre every row has features.
     neighbors::RowSet rows(const study::Pool& pool, std::span<const PoolRow> rows);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// From what the searches found to statistics with intervals (METHODS 3.1 to 5): each (encoder, finding) is counted on
-/// one rank, its whole-number tallies are brought to rank 0, and levels are sums of them.
+/// From what the searches found to statistics with intervals (METHODS 3.1 to 5): each (encoder, finding) is
+/// counted on one rank, its whole-number tallies are brought to rank 0, and levels are sums of them.
 
 #include <cstdint>
 #include <functional>
@@ -44,7 +44,8 @@ struct Counted {
 };
 
 /// `owned` as `deliver_mpi` leaves it. Collective.
-Counted count_mpi(const parallel::Communicator& world, const study::Study& study, const std::vector<TaskWork>& work,
-                  const std::vector<Found>& owned, int threads, const Log& log);
+Counted count_mpi(const parallel::Communicator& world, const study::Study& study,
+                  const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
+                  const Log& log);
 
 }  // namespace candor::campaign

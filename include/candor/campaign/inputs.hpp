@@ -26,7 +26,8 @@ struct Inputs {
     bool uses(std::size_t dataset) const { return tables[dataset].rows() > 0; }
 };
 
-/// Collective. @throws UsageError, DataError as the parsers of the room `study`; DataError where a file is missing.
+/// Collective. @throws UsageError, DataError as the parsers of the room `study`; DataError where a file is
+/// missing.
 Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,
                        const std::vector<std::string>& overrides);
 

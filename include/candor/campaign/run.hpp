@@ -37,12 +37,13 @@ struct Prepared {
     std::vector<TaskWork> work;
 };
 
-/// Reads and audits all inputs and draws the pools. Collective. @throws DataError for the first thing that the study's
-/// policies do not allow.
+/// Reads and audits all inputs and draws the pools. Collective. @throws DataError for the first thing that
+/// the study's policies do not allow.
 Prepared prepare_mpi(const parallel::Communicator& world, const std::string& study_file,
                      const std::vector<std::string>& overrides, const Log& log);
 
-/// Runs a study. Collective. An output that already holds the results of this study and these inputs is left as it is.
+/// Runs a study. Collective. An output that already holds the results of this study and these inputs is left
+/// as it is.
 /// @throws UsageError where the output exists and holds anything else, unless `overwrite`.
 void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log);
 

@@ -20,12 +20,13 @@ struct Found {
     SearchItem item;
     /// Per query of the item: the primary rule's draw 0.
     std::vector<instruments::Discordance> primary;
-    /// Per entry of Cell::candidates that scores the cell, in their order, and per positive query of the item: +1 where
-    /// DM > 0, 0 where DM == 0, -1 where DM < 0.
+    /// Per entry of Cell::candidates that scores the cell, in their order, and per positive query of the
+    /// item: +1 where DM > 0, 0 where DM == 0, -1 where DM < 0.
     std::vector<std::vector<std::int8_t>> sign;
 };
 
-/// How much was decided in double; it depends on the block size, so it is told in /run and not among the results.
+/// How much was decided in double; it depends on the block size, so it is told in /run and not among the
+/// results.
 struct SearchCost {
     std::int64_t searches = 0;  ///< (query, list view) pairs
     std::int64_t kept = 0;      ///< rows decided, all searches together
@@ -41,8 +42,8 @@ std::vector<Found> search_mine(const Inputs& inputs, const std::vector<TaskWork>
                                const std::vector<SearchItem>& items, const std::vector<int>& placed, int rank,
                                const neighbors::SearchOptions& options, const Log& log, SearchCost& cost);
 
-/// Sends each Found to the rank `owner(work, encoder, finding)`; @returns those owned here, ordered by work, encoder,
-/// cell and first query. Collective.
+/// Sends each Found to the rank `owner(work, encoder, finding)`; @returns those owned here, ordered by work,
+/// encoder, cell and first query. Collective.
 std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::vector<TaskWork>& work,
                                const std::vector<Found>& found,
                                const std::function<int(std::size_t, std::size_t, std::size_t)>& owner);

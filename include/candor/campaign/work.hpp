@@ -1,7 +1,7 @@
 #pragma once
 
-/// What is to be done: each task's pool, cells and cases, and the search items they make. A function of study, tables
-/// and pool alone, so that every rank knows all of it without a message.
+/// What is to be done: each task's pool, cells and cases, and the search items they make. A function of
+/// study, tables and pool alone, so that every rank knows all of it without a message.
 
 #include <cstdint>
 #include <string>
@@ -30,9 +30,9 @@ TaskWork make_work(const study::Study& study, std::size_t task, study::Pool pool
 
 /// Queries of one cell under one encoder: the unit that a rank searches.
 struct SearchItem {
-    std::size_t work = 0;     ///< position among the TaskWorks
-    std::size_t encoder = 0;  ///< position in Task::encoders
-    std::size_t cell = 0;     ///< position in TaskWork::cells
+    std::size_t work = 0;               ///< position among the TaskWorks
+    std::size_t encoder = 0;            ///< position in Task::encoders
+    std::size_t cell = 0;               ///< position in TaskWork::cells
     std::int64_t first = 0, count = 0;  ///< among the cell's queries
     double flops = 0;
 };
@@ -46,6 +46,7 @@ std::vector<SearchItem> search_items(const study::Study& study, const std::vecto
                                      const std::vector<std::int64_t>& dimensions);
 
 /// Rank of each item: items that share rows stay together where the balance allows it, longest first.
-std::vector<int> place_items(const std::vector<SearchItem>& items, const std::vector<TaskWork>& work, int ranks);
+std::vector<int> place_items(const std::vector<SearchItem>& items, const std::vector<TaskWork>& work,
+                             int ranks);
 
 }  // namespace candor::campaign

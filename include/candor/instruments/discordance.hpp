@@ -23,8 +23,8 @@ struct Discordance {
 Discordance discordance(std::span<const neighbors::Neighbor> positives,
                         std::span<const neighbors::Neighbor> negatives);
 
-/// Corollary 1: no L-Lipschitz head separates x from a negative at cosine c with a normalised margin m/L above
-/// 1/2 sqrt(2 - 2 c). With c = c(x, -) the paper's cap, with c = s1 the tighter cap1.
+/// Corollary 1: no L-Lipschitz head separates x from a negative at cosine c with a normalised margin m/L
+/// above 1/2 sqrt(2 - 2 c). With c = c(x, -) the paper's cap, with c = s1 the tighter cap1.
 double margin_cap(double cosine);
 
 }  // namespace candor::instruments

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The columns that every level reports (METHODS 3.1, 3.2, 4): a statistic with its interval, recomputed in each
-/// resample.
+/// The columns that every level reports (METHODS 3.1, 3.2, 4): a statistic with its interval, recomputed in
+/// each resample.
 
 #include <cstdint>
 #include <span>
@@ -34,17 +34,19 @@ Replicates mean_of(std::span<const Replicates> parts);
 
 Estimate estimate(const Replicates& replicates, double confidence);
 
-/// What a level says of discordance and of the margin classifier. Plain numbers only: it travels between ranks as bytes.
+/// What a level says of discordance and of the margin classifier. Plain numbers only: it travels between
+/// ranks as bytes.
 struct LevelSummary {
     Estimate d, margin_auroc, balanced_accuracy;
     double rate_mid = 0;
-    double draw_sd = 0;                      ///< of D over the draws; NaN for one draw
-    double bound_low = 0, bound_high = 0;    ///< Clopper-Pearson over patients where every resample gives 0 or 1; else NaN
-    bool excludes_half = false;              ///< by the interval, or by the bound where there is one
-    std::int64_t discordant = 0, ties = 0;   ///< positives, draw 0; filled by the caller from its cases
+    double draw_sd = 0;  ///< of D over the draws; NaN for one draw
+    double bound_low = 0,
+           bound_high = 0;  ///< Clopper-Pearson over patients where every resample gives 0 or 1; else NaN
+    bool excludes_half = false;             ///< by the interval, or by the bound where there is one
+    std::int64_t discordant = 0, ties = 0;  ///< positives, draw 0; filled by the caller from its cases
     std::int64_t queries = 0, negative_queries = 0;
-    std::int64_t patients = 0;               ///< of the positive queries
-    bool few_patients = false;               ///< fewer than 10
+    std::int64_t patients = 0;  ///< of the positive queries
+    bool few_patients = false;  ///< fewer than 10
 };
 
 /// The micro summary of a tally. `patients` contribute positive queries.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Counts from which every rate of METHODS 3 follows, observed and in each resample. They are whole numbers and
-/// add over contexts and findings, so a level is a sum of cells, exact in any order and on any rank.
+/// Counts from which every rate of METHODS 3 follows, observed and in each resample. They are whole numbers
+/// and add over contexts and findings, so a level is a sum of cells, exact in any order and on any rank.
 
 #include <array>
 #include <cstdint>
@@ -19,8 +19,9 @@ struct Counts {
     std::int64_t ties = 0;        ///< positives with DM == 0, summed over draws
     std::int64_t queries = 0;     ///< positives times draws
 
-    std::int64_t twice_wins = 0;      ///< over pairs of one context: 2 [s+ > s-] + [s+ == s-], score s = -DM, draw 0
-    std::int64_t pairs = 0;           ///< (positive, negative) pairs of one context
+    std::int64_t twice_wins =
+        0;                   ///< over pairs of one context: 2 [s+ > s-] + [s+ == s-], score s = -DM, draw 0
+    std::int64_t pairs = 0;  ///< (positive, negative) pairs of one context
     std::int64_t positive_right = 0;  ///< 2 [DM < 0] + [DM == 0] over positives, draw 0
     std::int64_t positives = 0;
     std::int64_t negative_right = 0;  ///< 2 [DM > 0] + [DM == 0] over negatives queried, draw 0
@@ -65,9 +66,9 @@ class CellCounter {
     struct Column {
         std::vector<std::int32_t> patient;
         std::vector<std::int64_t> value;
-        std::int64_t Counts::* target;
+        std::int64_t Counts::*target;
     };
-    void add_column(std::int64_t Counts::* target, std::span<const std::int32_t> patient,
+    void add_column(std::int64_t Counts::*target, std::span<const std::int32_t> patient,
                     std::span<const std::int64_t> value);
 
     Tally observed_;

@@ -12,8 +12,8 @@ namespace candor::linalg {
 /// @pre shapes agree; c does not overlap a or b.
 void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
 
-/// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double: a
-/// BLAS that guesses the processor wrong is known to return wrong numbers.
+/// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double:
+/// a BLAS that guesses the processor wrong is known to return wrong numbers.
 /// @throws MachineError where a product is off by more than its error bound, with the way out.
 void open_blas();
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The k nearest candidates of each query: proposed by single-precision products, decided in double (METHODS 3).
+/// The k nearest candidates of each query: proposed by single-precision products, decided in double (METHODS
+/// 3).
 
 #include <cstdint>
 #include <span>

@@ -10,9 +10,9 @@
 
 namespace candor::neighbors {
 
-/// Keeps each proposed entry whose score is at least the running k-th largest minus `band`, twice the error of a
-/// score: an entry among the true k nearest scores at least its cosine minus the error, and the k-th largest score
-/// is at most the k-th largest cosine plus the error, so no such entry is ever dropped.
+/// Keeps each proposed entry whose score is at least the running k-th largest minus `band`, twice the error
+/// of a score: an entry among the true k nearest scores at least its cosine minus the error, and the k-th
+/// largest score is at most the k-th largest cosine plus the error, so no such entry is ever dropped.
 class Sink {
   public:
     struct Proposal {

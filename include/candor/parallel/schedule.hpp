@@ -8,8 +8,8 @@
 
 namespace candor::parallel {
 
-/// Longest-processing-time placement: items in order of falling cost (equal costs by position), each to the rank
-/// with the least work so far (equal loads to the lowest rank).
+/// Longest-processing-time placement: items in order of falling cost (equal costs by position), each to the
+/// rank with the least work so far (equal loads to the lowest rank).
 /// @param costs one non-negative number an item. @pre ranks >= 1.
 /// @returns the rank of each item.
 std::vector<int> place_longest_first(std::span<const double> costs, int ranks);

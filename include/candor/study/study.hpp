@@ -74,11 +74,11 @@ struct Columns {
 
 struct Dataset {
     std::string id, label;
-    std::string table;     ///< path, resolved against the study file's folder
-    std::string features;  ///< pattern with {encoder} and {dataset}, resolved likewise
-    std::string erased;    ///< likewise; empty: none
-    std::string boxes;     ///< path, resolved likewise; empty: none
-    std::string reference; ///< id of another dataset; empty: none
+    std::string table;      ///< path, resolved against the study file's folder
+    std::string features;   ///< pattern with {encoder} and {dataset}, resolved likewise
+    std::string erased;     ///< likewise; empty: none
+    std::string boxes;      ///< path, resolved likewise; empty: none
+    std::string reference;  ///< id of another dataset; empty: none
     Columns columns;
 
     /// Path of this dataset's features under encoder `encoder`.
