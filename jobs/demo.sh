@@ -11,7 +11,10 @@ out=${1:-$top/build/demo}
 candor=$top/build/release/candor
 
 ensure_packages "${build_packages[@]}"
-build_release "$top" -DCANDOR_TESTS=OFF
+# A first build does without the tests; one that is there already stays as it is.
+options=()
+[[ -f $top/build/release/CMakeCache.txt ]] || options=(-DCANDOR_TESTS=OFF)
+build_release "$top" candor "${options[@]}"
 
 mkdir -p "$out"
 rm -rf "$out/wdbc.h5" "$out/wdbc.h5.journal"

@@ -8,10 +8,10 @@ build_packages=(
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libopenblas-dev
     libboost-dev libboost-program-options-dev libtomlplusplus-dev libxxhash-dev librandom123-dev libzip-dev
 )
-# For the tests: Boost.Test, the Python references, h5diff, and the sources of a comma-decimal locale.
+# For the tests: Boost.Test, the Python references, h5diff, gnuplot, ps, and the sources of a comma-decimal locale.
 # shellcheck disable=SC2034
 test_packages=(
-    libboost-test-dev hdf5-tools locales
+    libboost-test-dev hdf5-tools gnuplot-nox locales procps
     python3 python3-numpy python3-scipy python3-h5py python3-statsmodels python3-sklearn python3-pandas
 )
 
@@ -73,12 +73,12 @@ END
     exit 2
 }
 
-# Builds the preset "release" of the project in $1 into build/release, with further CMake options behind it.
+# Builds target $2 of the preset "release" of the project in $1 into build/release, with further CMake options behind.
 build_release() {
-    local top=$1
-    shift
+    local top=$1 target=$2
+    shift 2
     # By the environment, so that a build folder of another generator stays what it is.
-    (cd "$top" && CMAKE_GENERATOR=Ninja cmake --preset release "$@" && cmake --build --preset release) >&2
+    (cd "$top" && CMAKE_GENERATOR=Ninja cmake --preset release "$@" && cmake --build --preset release --target "$target") >&2
 }
 
 # mpirun on one machine, as root or not, with more ranks than cores or not, in a container or not.

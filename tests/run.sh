@@ -7,5 +7,5 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$top/jobs/setup.sh"
 
 ensure_packages "${build_packages[@]}" "${test_packages[@]}"
-build_release "$top" -DCANDOR_TESTS=ON
+build_release "$top" all -DCANDOR_TESTS=ON
 ctest --test-dir "$top/build/release" --output-on-failure -j "$(nproc)" "$@"

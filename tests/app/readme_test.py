@@ -1,0 +1,196 @@
+"""The README is true: its commands run, its example works as printed, its tables name every column and key."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+CANDOR = os.environ["CANDOR"]
+SOURCE = os.environ["CANDOR_SOURCE"]
+BUILD = os.environ["CANDOR_BUILD"]
+with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+    README = f.read()
+
+
+def blocks(language):
+    """Bodies of the fenced blocks of a language, without the indentation of a list item around them."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```", README, re.M | re.S)
+    return [re.sub(rf"^{indent}", "", body, flags=re.M) for indent, body in found]
+
+
+def block_with(language, text):
+    matching = [block for block in blocks(language) if text in block]
+    assert len(matching) == 1, f"{len(matching)} {language} blocks hold {text!r}"
+    return matching[0]
+
+
+def section(title):
+    """Text of a section: from its heading to the next of the same or a higher level."""
+    head = re.search(rf"^(#+) {re.escape(title)}.*$", README, re.M)
+    assert head, title
+    end = re.search(rf"^#{{1,{len(head[1])}}} ", README[head.end():], re.M)
+    return README[head.end():head.end() + end.start()] if end else README[head.end():]
+
+
+def names_in(text):
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+def run(command, folder, python=False):
+    environment = dict(os.environ, PATH=os.path.dirname(CANDOR) + ":" + os.environ["PATH"])
+    words = [sys.executable, "-c", command] if python else ["bash", "-euo", "pipefail", "-c", command]
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        raise AssertionError(f"{command}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class OwnFeatures(unittest.TestCase):
+    """The section "Your own features in five minutes", typed as it stands, on made data."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        folder = cls.folder = cls.scratch.name
+        random = np.random.RandomState(5)
+        header = block_with("csv", "image_id").splitlines()[0]
+        ids = [f"{i:04d}" for i in range(120)]
+        labels = random.choice(["1", "0", "0", "", "-1"], size=(len(ids), 2))
+        with open(os.path.join(folder, "chest.csv"), "w") as f:
+            f.write(header + "\n")
+            for i, image in enumerate(ids):
+                f.write(f"{image},p{i // 2},test,{'PA' if i % 3 else 'AP'},{labels[i][0]},{labels[i][1]}\n")
+        os.mkdir(os.path.join(folder, "features"))
+        with open(os.path.join(folder, "ids.txt"), "w") as f:
+            f.write("\n".join(ids) + "\n")
+        values = random.standard_normal((len(ids), 12)).astype("f4")
+        np.save(os.path.join(folder, "rad-dino.npy"), values)
+        np.savez(os.path.join(folder, "dinov3-l.npz"), features=values, image_id=np.array(ids))
+        np.save(os.path.join(folder, "values.npy"), values)
+
+        run(block_with("sh", "candor import"), folder)
+        # The Python way to the same file.
+        os.rename(os.path.join(folder, "features/rad-dino.h5"), os.path.join(folder, "imported.h5"))
+        run("import numpy as np\nfeatures = np.load('values.npy')\nimage_ids = open('ids.txt').read().split()\n" +
+            block_with("python", "N x d numpy array"), folder, python=True)
+        os.link(os.path.join(folder, "features/dinov3-l.h5"), os.path.join(folder, "features/random-vit-l.h5"))
+        with open(os.path.join(folder, "chest.toml"), "w") as f:
+            f.write(block_with("toml", "[[task]]"))
+        # More ranks than a small machine has cores.
+        os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+        cls.shown = run(block_with("sh", "candor check chest.toml"), folder)
+
+    def test_the_imported_file_holds_what_python_writes(self):
+        with h5py.File(os.path.join(self.folder, "imported.h5")) as a, \
+                h5py.File(os.path.join(self.folder, "features/rad-dino.h5")) as b:
+            np.testing.assert_array_equal(a["features"][:].astype("f2"), b["features"][:])
+            self.assertEqual(list(a["image_id"].asstr()[:]), list(b["image_id"].asstr()[:]))
+
+    def test_check_run_and_show_say_something(self):
+        for text in ("No input stands against a run.", "rad-dino", "random-vit-l (anchor)", "pneumothorax"):
+            self.assertIn(text, self.shown)
+
+    def test_reading_in_python(self):
+        printed = run(block_with("python", "pandas"), self.folder, python=True)
+        self.assertIn("rad-dino", printed)
+        self.assertNotIn("b'", printed)
+
+    def test_every_column_of_every_table_is_documented(self):
+        with h5py.File(os.path.join(self.folder, "chest.h5")) as f:
+            whole = names_in(section("tables/cells"))
+            for name, table in f["tables"].items():
+                if name in ("cells", "findings", "tasks", "panels", "rules"):
+                    documented = names_in(section(f"tables/{name}")) | (whole if name in ("findings", "tasks") else set())
+                else:
+                    documented = names_in(section("tables/families"))
+                self.assertEqual(set(table.dtype.names) - documented, set(), name)
+            self.assertEqual(set(f["cases/chest"]) - names_in(section("cases/TASK")), set())
+            self.assertEqual(set(f["run"].attrs) - names_in(section("Results file")), set())
+            self.assertEqual(set(f), {"cases", "run", "tables"})
+
+    def test_every_attribute_of_the_run_is_known(self):
+        with h5py.File(os.path.join(self.folder, "chest.h5")) as f:
+            for name, value in f["run"].attrs.items():
+                text = value.decode() if isinstance(value, bytes) else str(value)
+                if name != "job_id":
+                    self.assertNotIn(text.lower(), ("", "unknown", "none") if name != "commit" else ("", "unknown"), name)
+
+    def test_no_column_is_documented_that_does_not_exist(self):
+        with h5py.File(os.path.join(self.folder, "chest.h5")) as f:
+            columns = {column for table in f["tables"].values() for column in table.dtype.names}
+        for line in section("tables/cells").splitlines():
+            if line.startswith("| `"):
+                self.assertEqual(names_in(line.split("|")[1]) - columns, set())
+
+
+class Study(unittest.TestCase):
+    def test_every_key_of_a_study_is_documented(self):
+        # The effective study of a run holds every key with its value.
+        with tempfile.TemporaryDirectory() as folder:
+            run(f"candor run {SOURCE}/inputs/digits/study.toml -o d.h5 --set bootstrap.resamples=10 --quiet", folder)
+            with h5py.File(os.path.join(folder, "d.h5")) as f:
+                text = f["run"].attrs["study"]
+            text = text.decode() if isinstance(text, bytes) else text
+        documented = names_in(section("Study file"))
+        keys = {line.split(" = ")[0] for line in text.splitlines() if " = " in line}
+        self.assertGreater(len(keys), 20)
+        self.assertEqual(keys - documented, set())
+
+
+class Commands(unittest.TestCase):
+    def test_the_demo_prints_what_the_readme_shows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run(f"mpirun --oversubscribe -n 2 candor run {SOURCE}/inputs/wdbc/study.toml -o w.h5", folder)
+            shown = run("candor show w.h5", folder)
+            self.assertIn(block_with("text", "chance = 50.0"), shown)
+            run("h5repack -m 1024 -f GZIP=6 w.h5 small.h5", folder)
+            run("candor show small.h5 findings && h5diff w.h5 small.h5", folder)
+
+    @unittest.skipUnless(os.path.realpath(BUILD) == os.path.realpath(os.path.join(SOURCE, "build", "release")),
+                         "the demo builds into build/release")
+    def test_the_demo_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            printed = run(f"{SOURCE}/jobs/demo.sh {folder}", folder)
+            self.assertIn("worst", printed)
+
+    def test_help_and_version(self):
+        for command in ("check", "run", "show", "import"):
+            self.assertIn("--help", run(f"candor {command} --help", "/"))
+        version = run("candor --version", "/")
+        for word in ("candor ", "commit ", "compiler ", "blas ", "hdf5 ", "mpi "):
+            self.assertIn("\n" + word, "\n" + version)
+
+    def test_an_installed_candor_runs_from_anywhere(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run(f"cmake --install {BUILD} --prefix {folder}/usr", folder)
+            out = subprocess.run([f"{folder}/usr/bin/candor", "--version"], cwd="/", capture_output=True, text=True)
+            self.assertEqual(out.returncode, 0)
+
+    def test_files_that_are_named_exist(self):
+        for name in set(re.findall(r"(?:jobs|tests|inputs)/[\w./-]+\w", README)):
+            self.assertTrue(os.path.exists(os.path.join(SOURCE, name)), name)
+
+    def test_the_picture_is_drawn_from_results(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run(f"candor run {SOURCE}/inputs/digits/study.toml -o d.h5 --quiet", folder)
+            run(f"CANDOR=candor {SOURCE}/jobs/picture.sh d.h5 d.svg", folder)
+            with open(os.path.join(folder, "d.svg"), encoding="utf-8") as f:
+                drawn = f.read()
+            with open(os.path.join(SOURCE, "inputs/digits/discordance.svg"), encoding="utf-8") as f:
+                shipped = f.read()
+            for text in ("histogram", "random-16 (anchor)", "chance"):
+                self.assertIn(text, drawn)
+            # The marks stand where they stand in the shipped picture.
+            marks = r"<use xlink:href='#gpPt6' transform='translate\(([\d.]+),([\d.]+)\)"
+            self.assertEqual(re.findall(marks, drawn), re.findall(marks, shipped))
+            self.assertEqual(len(re.findall(marks, drawn)), 7)
+
+
+if __name__ == "__main__":
+    unittest.main()
