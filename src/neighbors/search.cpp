@@ -32,6 +32,11 @@ void scan(std::span<const float> scores, std::span<const double> offsets, double
     }
 }
 
+/// The one total order: cosine descending, then position.
+bool comes_before(const Neighbor& a, const Neighbor& b) {
+    return a.cosine != b.cosine ? a.cosine > b.cosine : a.position < b.position;
+}
+
 /// Decides the proposals of one query in double and writes its k nearest. @returns how many were decided.
 std::int64_t decide(const RowSet& rows, std::span<const ContextRow> list, ContextRow query, Sink& sink,
                     std::span<Neighbor> out) {
@@ -40,40 +45,63 @@ std::int64_t decide(const RowSet& rows, std::span<const ContextRow> list, Contex
         decided.push_back({rows.cosine(query, list[static_cast<std::size_t>(p.position)]), p.position});
     }
     std::partial_sort(decided.begin(), decided.begin() + static_cast<std::ptrdiff_t>(out.size()),
-                      decided.end(), [](const Neighbor& a, const Neighbor& b) {
-                          return a.cosine != b.cosine ? a.cosine > b.cosine : a.position < b.position;
-                      });
+                      decided.end(), comes_before);
     std::copy_n(decided.begin(), out.size(), out.begin());
     return static_cast<std::int64_t>(decided.size());
 }
 
-}  // namespace
+/// The expensive contract: no candidate within reach comes before the last one chosen but those chosen.
+void audit([[maybe_unused]] const RowSet& rows, [[maybe_unused]] std::span<const ContextRow> list,
+           [[maybe_unused]] ContextRow query, [[maybe_unused]] const Reach& reach,
+           [[maybe_unused]] std::span<const Neighbor> chosen) {
+#ifdef CANDOR_AUDIT
+    std::size_t before = 0;
+    for (std::int64_t j = 0; j < reach.end; ++j) {
+        if (j == reach.skip) continue;
+        const Neighbor one{rows.cosine(query, list[static_cast<std::size_t>(j)]), j};
+        before += comes_before(one, chosen.back());
+    }
+    CANDOR_REQUIRE(before + 1 == chosen.size(), "row " + std::to_string(query.value) + ", " +
+                                                    std::to_string(before) +
+                                                    " candidates come before the last");
+#endif
+}
 
-std::vector<NeighborSets> nearest(const RowSet& rows, std::span<const ContextRow> list,
-                                  std::span<const ContextRow> queries,
-                                  std::span<const std::span<const Reach>> views, int k,
-                                  const SearchOptions& options) {
-    const auto query_count = static_cast<std::int64_t>(queries.size());
-    const auto list_size = static_cast<std::int64_t>(list.size());
-    const std::int64_t block = std::max<std::int64_t>(1, options.block_rows);
-    const std::int64_t query_blocks = (query_count + block - 1) / block;
+/// One sink a query and view.
+using Sinks = std::vector<std::vector<Sink>>;
 
+Sinks make_sinks(const RowSet& rows, std::span<const ContextRow> list, std::span<const ContextRow> queries,
+                 std::span<const std::span<const Reach>> views, int k) {
     double largest_radius = 0;
     for (const ContextRow row : list) largest_radius = std::max(largest_radius, rows.radius(row));
 
-    std::vector<std::vector<Sink>> sinks(views.size());
-    std::int64_t longest = 0;
+    Sinks sinks(views.size());
     for (std::size_t v = 0; v < views.size(); ++v) {
         sinks[v].reserve(queries.size());
-        for (std::int64_t q = 0; q < query_count; ++q) {
+        for (std::size_t q = 0; q < queries.size(); ++q) {
             const Reach& reach = views[v][q];
-            CANDOR_REQUIRE(reach.size() >= k && reach.end <= list_size,
+            CANDOR_REQUIRE(reach.size() >= k && reach.end <= static_cast<std::int64_t>(list.size()),
                            "query " + std::to_string(q) + " reaches " + std::to_string(reach.size()));
-            longest = std::max(longest, reach.end);
             sinks[v].emplace_back(k, 2 * rows.error(rows.radius(queries[q]), largest_radius));
         }
     }
+    return sinks;
+}
 
+/// Calls `body(first, count)` for blocks of `block` of 0 .. total-1, on threads.
+template <class Body>
+void for_each_block(int threads, std::int64_t total, std::int64_t block, Body body) {
+    for_each_on_threads(threads, (total + block - 1) / block,
+                        [&](std::int64_t b) { body(b * block, std::min(block, total - b * block)); });
+}
+
+/// Offers every (query, candidate) score to the sinks, a tile of the Gram matrix at a time.
+void propose(const RowSet& rows, std::span<const ContextRow> list, std::span<const ContextRow> queries,
+             std::span<const std::span<const Reach>> views, std::int64_t block, int threads, Sinks& sinks) {
+    std::int64_t longest = 0;
+    for (const auto& view : views) {
+        for (const Reach& reach : view) longest = std::max(longest, reach.end);
+    }
     const Matrix<float> query_rows = gather(rows, queries);
     for (std::int64_t first = 0; first < longest; first += block) {
         const std::int64_t count = std::min(block, longest - first);
@@ -82,9 +110,7 @@ std::vector<NeighborSets> nearest(const RowSet& rows, std::span<const ContextRow
         std::vector<double> offsets;
         for (const ContextRow row : part) offsets.push_back(rows.offset(row));
 
-        for_each_on_threads(options.threads, query_blocks, [&](std::int64_t b) {
-            const std::int64_t first_query = b * block;
-            const std::int64_t some = std::min(block, query_count - first_query);
+        for_each_block(threads, std::ssize(queries), block, [&](std::int64_t first_query, std::int64_t some) {
             Matrix<float> tile(some, count);
             linalg::product(query_rows.view().block(first_query, some), candidates.view(), tile.view());
             for (std::int64_t i = 0; i < some; ++i) {
@@ -95,6 +121,17 @@ std::vector<NeighborSets> nearest(const RowSet& rows, std::span<const ContextRow
             }
         });
     }
+}
+
+}  // namespace
+
+std::vector<NeighborSets> nearest(const RowSet& rows, std::span<const ContextRow> list,
+                                  std::span<const ContextRow> queries,
+                                  std::span<const std::span<const Reach>> views, int k,
+                                  const SearchOptions& options) {
+    const std::int64_t block = std::max<std::int64_t>(1, options.block_rows);
+    Sinks sinks = make_sinks(rows, list, queries, views, k);
+    propose(rows, list, queries, views, block, options.threads, sinks);
 
     std::vector<NeighborSets> sets(views.size());
     for (std::size_t v = 0; v < views.size(); ++v) {
@@ -102,13 +139,15 @@ std::vector<NeighborSets> nearest(const RowSet& rows, std::span<const ContextRow
         set.k = k;
         set.values.resize(queries.size() * static_cast<std::size_t>(k));
         std::vector<std::int64_t> kept(queries.size());
-        for_each_on_threads(options.threads, query_blocks, [&](std::int64_t b) {
-            for (std::int64_t q = b * block; q < std::min(query_count, (b + 1) * block); ++q) {
-                const std::span<Neighbor> out(set.values.data() + q * k, static_cast<std::size_t>(k));
-                kept[static_cast<std::size_t>(q)] = decide(rows, list, queries[static_cast<std::size_t>(q)],
-                                                           sinks[v][static_cast<std::size_t>(q)], out);
-            }
-        });
+        for_each_block(
+            options.threads, std::ssize(queries), block, [&](std::int64_t first, std::int64_t some) {
+                for (std::int64_t i = first; i < first + some; ++i) {
+                    const auto q = static_cast<std::size_t>(i);
+                    const std::span<Neighbor> out(set.values.data() + i * k, static_cast<std::size_t>(k));
+                    kept[q] = decide(rows, list, queries[q], sinks[v][q], out);
+                    audit(rows, list, queries[q], views[v][q], out);
+                }
+            });
         for (const std::int64_t count : kept) {
             set.kept += count;
             set.kept_max = std::max(set.kept_max, count);
