@@ -1,8 +1,11 @@
 /// candor: chance-calibrated neighborhood discordance of frozen image encoders.
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "candor/app/check_command.hpp"
@@ -52,7 +55,7 @@ int dispatch(const std::vector<std::string>& words) {
         candor::app::write_output(usage());
         return words.empty() ? static_cast<int>(candor::ExitCode::usage) : 0;
     }
-    if (words[0] == "--version") {
+    if (std::ranges::find(words, "--version") != words.end()) {
         candor::app::write_output(candor::app::version_text());
         return 0;
     }
@@ -69,8 +72,13 @@ int dispatch(const std::vector<std::string>& words) {
 }
 
 int fail(candor::ExitCode code, const std::string& text) {
-    // Outside a session every rank fails alike, so one speaks for all.
-    if (candor::parallel::launched_rank() == 0) std::fprintf(stderr, "candor: error: %s\n", text.c_str());
+    // Outside a session every rank fails alike, so one speaks for all; the others leave it the time to, since
+    // mpirun ends all ranks as soon as the first is gone.
+    if (candor::parallel::launched_rank() == 0) {
+        std::fprintf(stderr, "candor: error: %s\n", text.c_str());
+    } else {
+        std::this_thread::sleep_for(std::chrono::seconds(5));
+    }
     return static_cast<int>(code);
 }
 

@@ -277,12 +277,13 @@ double log10_upper_tail(const Hypergeometric& null, std::int64_t overlap) {
     if (overlap > highest(null)) return impossible;
     // Either tail is summed from its largest term, down from the mode.
     const std::int64_t mode = (null.first + 1) * (null.second + 1) / (null.population + 2);
-    if (overlap > mode)
-        return log10_of(log_probability(null, overlap) +
-                        std::log(falling_sum([&](auto j) { return step_up(null, overlap + j); })));
-    return log10_of_complement(log_probability(null, overlap - 1) + std::log(falling_sum([&](auto j) {
-                                   return step_down(null, overlap - 1 - j);
-                               })));
+    if (overlap > mode) {
+        const Real terms = falling_sum([&](std::int64_t j) { return step_up(null, overlap + j); });
+        return log10_of(log_probability(null, overlap) + std::log(terms));
+    }
+    const std::int64_t below = overlap - 1;
+    const Real terms = falling_sum([&](std::int64_t j) { return step_down(null, below - j); });
+    return log10_of_complement(log_probability(null, below) + std::log(terms));
 }
 
 double log10_upper_tail(std::span<const Hypergeometric> contexts, std::int64_t overlap) {
@@ -298,7 +299,12 @@ double log10_upper_tail(std::span<const Hypergeometric> contexts, std::int64_t o
     }
     if (overlap <= least) return 0;
     if (overlap > most) return impossible;
-    if (static_cast<Real>(overlap) > expected) return log10_of(log_upper_tail(contexts, overlap));
+    if (static_cast<Real>(overlap) > expected) {
+        const Real log_p = log_upper_tail(contexts, overlap);
+        if (log_p < -std::log(2.0L)) return log10_of(log_p);
+        // A p near 1 keeps its digits in its complement. Being a sum of independent indicators, X has its
+        // median below its mean + 1: overlap - 1 is below the mean.
+    }
     // The members of the first set that are not in the second are hypergeometric too, with the complement of
     // the second: the lower tail is an upper tail of theirs.
     std::vector<Hypergeometric> others(contexts.begin(), contexts.end());

@@ -25,10 +25,12 @@ bool all_equal(const std::vector<Point>& points, double Point::*coordinate) {
                                [&](const Point& p) { return p.*coordinate == points.front().*coordinate; });
 }
 
+/// From the first value on, so that equal values have exactly their own mean.
 long double mean(const std::vector<Point>& points, double Point::*coordinate) {
+    const long double first = points.front().*coordinate;
     long double sum = 0;
-    for (const Point& p : points) sum += p.*coordinate;
-    return sum / static_cast<long double>(points.size());
+    for (const Point& p : points) sum += p.*coordinate - first;
+    return first + sum / static_cast<long double>(points.size());
 }
 
 }  // namespace

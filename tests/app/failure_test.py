@@ -267,7 +267,7 @@ class Failure(unittest.TestCase):
         # Long enough to be killed in the middle.
         words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", "3", CANDOR, "run",
                  self.study.path("study.toml"), "-o", self.study.path("out.h5"),
-                 "--set", "bootstrap.resamples=20000000"]
+                 "--set", "bootstrap.resamples=5000000"]
         job = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ranks = []
         for _ in range(100):

@@ -7,17 +7,29 @@ separated by commas, for reference_test.cpp to compare with candor's:
                for each resample: 2 x wins, pairs, AUROC
     quantile,  n, confidence, values..., interval low, high, lower quartile, median, upper quartile
     binomial,  k, n, confidence, low, high
+    hypergeometric, N, a, b, o, log10 of the upper tail by scipy
+    overlap,   contexts, N, a, b of each..., o, log10 of the upper tail of their sum, E[J]
+    spearman,  n, x..., y..., rho, p
+    permutation, n, x..., y..., p over all orders
+    straight,  n, x..., y..., slope, intercept, standard error, p
+
+The kind `overlap` has no other people's answer: it is made of Python's integers, without rounding.
 """
 
+import itertools
+import math
 import sys
 import warnings
+from fractions import Fraction
 
 import numpy as np
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-CASES = {"bh": 1000, "auroc": 200, "quantile": 200, "binomial": 200}
+CASES = {"bh": 1000, "auroc": 200, "quantile": 200, "binomial": 200, "hypergeometric": 1000, "overlap": 1000,
+         "spearman": 1000, "permutation": 100, "straight": 1000}
 
 
 def line(*parts):
@@ -74,6 +86,83 @@ def binomial(random):
     k = random.choice([0, n, random.integers(0, n + 1)])
     confidence = random.choice([0.9, 0.95, 0.99])
     return line("binomial", k, n, confidence, proportion_confint(k, n, 1 - confidence, method="beta"))
+
+
+def sets(random, most):
+    """N, a, b; small, equal and nearly full sets among them."""
+    population = int(most ** random.uniform(0, 1))
+    shares = random.beta(*random.choice([[1, 1], [1, 9], [9, 1]]), 2)
+    return population, int(shares[0] * population), int(shares[1] * population)
+
+
+def hypergeometric(random):
+    population, first, second = sets(random, 3000)
+    middle, most = first * second / population, min(first, second)
+    overlap = random.integers(0, most + 1)
+    if random.random() < 0.5:
+        overlap = min(max(round(random.normal(middle, 1 + math.sqrt(middle))), 0), most)
+    tail = stats.hypergeom.logsf(overlap - 1, population, first, second) / math.log(10)
+    return line("hypergeometric", population, first, second, overlap, tail)
+
+
+def log10(value):
+    """Of an exact fraction, to a few roundings however small it or what it lacks of 1 is."""
+    if value > Fraction(1, 2):
+        lack = 1 - value
+        return math.log1p(-float(lack)) / math.log(10)
+    scale = max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    return math.log10(value * 2**scale) - scale * math.log10(2)
+
+
+def overlap(random):
+    contexts = [sets(random, 120) for _ in range(random.choice([1, 1, 2, 3, 6]))]
+    ways = [1]
+    for population, first, second in contexts:
+        here = [math.comb(first, k) * math.comb(population - first, second - k)
+                for k in range(min(first, second) + 1)]
+        sums = [0] * (len(ways) + len(here) - 1)
+        for (i, x), (j, y) in itertools.product(enumerate(ways), enumerate(here)):
+            sums[i + j] += x * y
+        ways = sums
+    all_ways = sum(ways)
+    possible = [k for k, count in enumerate(ways) if count]
+    wanted = int(random.choice(possible))
+    tail = Fraction(sum(ways[wanted:]), all_ways)
+    sizes = sum(first + second for _, first, second in contexts)
+    jaccard = np.nan
+    if sizes:
+        jaccard = sum(Fraction(ways[k] * k, sizes - k) for k in possible) / all_ways
+    return line("overlap", len(contexts), contexts, wanted, log10(tail), jaccard)
+
+
+def pairs(random, least, most):
+    n = random.integers(least, most + 1)
+    x, noise = random.normal(0, 1, (2, n))
+    y = random.normal(0, 1) * x + noise
+    if random.random() < 0.5:  # ties
+        x, y = np.round(2 * x), np.round(2 * y)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return pairs(random, least, most)
+    return n, x, y
+
+
+def spearman(random):
+    n, x, y = pairs(random, 3, 60)
+    return line("spearman", n, x, y, *stats.spearmanr(x, y))
+
+
+def permutation(random):
+    n, x, y = pairs(random, 3, 6)
+    ranks = 2 * stats.rankdata(x) - n - 1
+    others = 2 * stats.rankdata(y) - n - 1
+    sums = np.abs(np.array(list(itertools.permutations(others))) @ ranks)
+    return line("permutation", n, x, y, np.mean(sums >= abs(ranks @ others)))
+
+
+def straight(random):
+    n, x, y = pairs(random, 3, 60)
+    fit = stats.linregress(x, y)
+    return line("straight", n, x, y, fit.slope, fit.intercept, fit.stderr, fit.pvalue)
 
 
 def write(path):

@@ -12,7 +12,10 @@
 #include "candor/base/text.hpp"
 #include "candor/stats/auroc.hpp"
 #include "candor/stats/fdr.hpp"
+#include "candor/stats/hypergeometric.hpp"
 #include "candor/stats/interval.hpp"
+#include "candor/stats/least_squares.hpp"
+#include "candor/stats/spearman.hpp"
 
 using namespace candor;
 using namespace candor::stats;
@@ -130,6 +133,86 @@ BOOST_AUTO_TEST_CASE(clopper_pearson_is_that_of_statsmodels) {
             const double expected = numbers.real();
             check_near(value, expected, 100 * eps * std::min(expected, 1 - expected) + eps);
         }
+    });
+}
+
+// scipy's terms are differences of log-gammas as large as N ln N, an eps or two each.
+BOOST_AUTO_TEST_CASE(hypergeometric_tails_are_those_of_scipy) {
+    compare("hypergeometric", [](Numbers& numbers) {
+        const std::int64_t population = numbers.integer(), first = numbers.integer();
+        const std::int64_t second = numbers.integer(), overlap = numbers.integer();
+        const double n = static_cast<double>(population) + 2;
+        check_near(log10_upper_tail({population, first, second}, overlap), numbers.real(),
+                   16 * eps * n * std::log(n));
+    });
+}
+
+// The answers are exact but for a few roundings; candor's sums have at most 120 terms a context, and six
+// contexts.
+BOOST_AUTO_TEST_CASE(overlaps_are_those_of_integers) {
+    compare("overlap", [](Numbers& numbers) {
+        std::vector<Hypergeometric> contexts(numbers.integer());
+        for (Hypergeometric& h : contexts) {
+            h.population = numbers.integer();
+            h.first = numbers.integer();
+            h.second = numbers.integer();
+        }
+        const std::int64_t overlap = numbers.integer();
+        const double tail = numbers.real(), jaccard = numbers.real();
+        const double tolerance = 720 * eps;
+        check_near(log10_upper_tail(contexts, overlap), tail, tolerance * std::abs(tail));
+        check_near(mean_jaccard(contexts), jaccard, tolerance * jaccard);
+        if (contexts.size() == 1) {
+            check_near(log10_upper_tail(contexts[0], overlap), tail, tolerance * std::abs(tail));
+            check_near(mean_jaccard(contexts[0]), jaccard, tolerance * jaccard);
+        }
+    });
+}
+
+// scipy's rho is off by some eps, which its 1 - rho^2, and so p, has relative to 1 - rho^2 and to the power
+// of half the degrees of freedom.
+BOOST_AUTO_TEST_CASE(spearman_is_that_of_scipy) {
+    compare("spearman", [](Numbers& numbers) {
+        const std::int64_t n = numbers.integer();
+        const std::vector<double> x = numbers.list(n), y = numbers.list(n);
+        const double rho = numbers.real(), p = numbers.real();
+        const Spearman s = spearman(x, y);
+        BOOST_CHECK_EQUAL(s.n, n);
+        check_near(s.rho, rho, 8 * eps);
+        if (std::abs(s.rho) == 1)
+            check_near(s.p, p, 1e-7);  // scipy has the root of an eps here
+        else
+            check_near(s.p, p, (100 + 8 * static_cast<double>(n) / (1 - rho * rho)) * eps * p);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(all_orders_are_those_of_itertools) {
+    compare("permutation", [](Numbers& numbers) {
+        const std::int64_t n = numbers.integer();
+        const std::vector<double> x = numbers.list(n), y = numbers.list(n);
+        check_near(spearman(x, y).exact_p, numbers.real(), eps);
+    });
+}
+
+// scipy takes the residuals from 1 - r^2, with the consequence above; values are of the order of 1.
+BOOST_AUTO_TEST_CASE(least_squares_is_that_of_scipy) {
+    compare("straight", [](Numbers& numbers) {
+        const std::int64_t n = numbers.integer();
+        const std::vector<double> x = numbers.list(n), y = numbers.list(n);
+        const double slope = numbers.real(), intercept = numbers.real();
+        const double error = numbers.real(), p = numbers.real();
+        const LeastSquares line = least_squares(x, y);
+        BOOST_CHECK_EQUAL(line.n, n);
+        const double t = slope / error, lost = 1 + t * t / static_cast<double>(n - 2);  // 1 / (1 - r^2)
+        const double tolerance = 16 * static_cast<double>(n) * eps;
+        check_near(line.slope, slope, tolerance * (1 + std::abs(slope)));
+        check_near(line.intercept, intercept, tolerance * (1 + std::abs(intercept) + std::abs(slope)));
+        if (error == 0) {
+            BOOST_CHECK_SMALL(line.standard_error, 1e-7);  // the root of an eps
+            return;
+        }
+        check_near(line.standard_error, error, tolerance * lost * error);
+        check_near(line.p, p, tolerance * lost * static_cast<double>(n) * p);
     });
 }
 
