@@ -32,8 +32,11 @@ int run_command(const std::vector<std::string>& arguments) {
     }
     if (places.empty()) throw UsageError("candor run", "name a study file: candor run STUDY.toml -o OUT.h5");
     if (run.output.empty()) throw UsageError("candor run", "name the results file: -o OUT.h5");
-    if (run.block_rows < 1)
-        throw UsageError("--block " + std::to_string(run.block_rows), "must be at least 1");
+    constexpr std::int64_t most_block_rows = 1 << 20;  // a tile of this side is far beyond any use
+    if (run.block_rows < 1 || run.block_rows > most_block_rows) {
+        throw UsageError("--block " + std::to_string(run.block_rows),
+                         "must be 1 to " + std::to_string(most_block_rows));
+    }
     if (common.threads < 0)
         throw UsageError("--threads " + std::to_string(common.threads), "must be at least 1");
     run.study_file = places[0];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -15,6 +16,10 @@ namespace candor::campaign {
 namespace {
 
 std::string read_file(const std::string& path) {
+    // A pipe would be waited for, a folder read as empty.
+    if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+        throw DataError({path}, "is not a regular file");
+    }
     errno = 0;
     std::ifstream in(path, std::ios::binary);
     std::ostringstream bytes;

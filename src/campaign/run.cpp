@@ -140,6 +140,9 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const study::Study& study = prepared.inputs.study;
     record.inputs = describe_inputs(prepared);
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
+        if (std::filesystem::is_directory(options.output)) {
+            throw UsageError(options.output, "is a folder; name a file in it");
+        }
         if (options.overwrite || !std::filesystem::exists(options.output)) return {};
         if (holds_these_results(options.output, study, record.inputs)) return "done";
         throw UsageError(options.output,

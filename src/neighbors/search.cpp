@@ -44,6 +44,7 @@ std::int64_t decide(const RowSet& rows, std::span<const ContextRow> list, Contex
     for (const Sink::Proposal& p : sink.kept()) {
         decided.push_back({rows.cosine(query, list[static_cast<std::size_t>(p.position)]), p.position});
     }
+    CANDOR_REQUIRE(decided.size() >= out.size(), std::to_string(decided.size()) + " proposals");
     std::partial_sort(decided.begin(), decided.begin() + static_cast<std::ptrdiff_t>(out.size()),
                       decided.end(), comes_before);
     std::copy_n(decided.begin(), out.size(), out.begin());

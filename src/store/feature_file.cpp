@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "candor/base/error.hpp"
+#include "candor/base/text.hpp"
 #include "candor/store/array.hpp"
 #include "candor/store/feature_writer.hpp"
 #include "candor/store/hdf5.hpp"
@@ -113,6 +114,7 @@ void check_ids(const std::string& file, std::span<const std::string> ids,
         if (ids[i].empty()) throw DataError({file, row}, "the image id is blank");
         if (ids[i].find('\0') != std::string::npos)
             throw DataError({file, row}, "the image id holds a NUL byte");
+        if (!is_utf8(ids[i])) throw DataError({file, row}, "the image id is not valid UTF-8");
         const auto [first, is_new] = seen.emplace(with_region.empty() ? ids[i] : with_region[i], row);
         if (!is_new) {
             throw DataError({file, row, {}, ids[i]},

@@ -15,7 +15,7 @@
 namespace candor::store {
 
 InputFile::InputFile(const std::string& path) : path_(path) {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) {
         const int error = errno;
         if (error == ENOENT || error == ENOTDIR) throw DataError({path}, "there is no such file");

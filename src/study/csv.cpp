@@ -10,29 +10,6 @@ namespace candor::study {
 
 namespace {
 
-/// Length of the UTF-8 sequence that starts at `text`, or 0 where none does (overlong forms, surrogates and
-/// anything above U+10FFFF included).
-std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-    };
-    const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return 1;
-    if (lead >= 0xc2 && lead <= 0xdf) return continues(1) ? 2 : 0;
-    if (lead >= 0xe0 && lead <= 0xef) {
-        const bool overlong = lead == 0xe0 && byte(1) < 0xa0;
-        const bool surrogate = lead == 0xed && byte(1) > 0x9f;
-        return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
-    }
-    if (lead >= 0xf0 && lead <= 0xf4) {
-        const bool overlong = lead == 0xf0 && byte(1) < 0x90;
-        const bool too_large = lead == 0xf4 && byte(1) > 0x8f;
-        return continues(1) && continues(2) && continues(3) && !overlong && !too_large ? 4 : 0;
-    }
-    return 0;
-}
-
 /// Refuses what no text file holds, naming the line.
 void require_text(const std::string& file, std::string_view bytes) {
     std::int64_t line = 1;

@@ -187,7 +187,7 @@ void read_pool(const File& file, PoolRules& pool) {
 
 void read_bootstrap(const File& file, Bootstrap& bootstrap) {
     Section section = file.plain("bootstrap");
-    section.integer("resamples", bootstrap.resamples, 1);
+    section.integer("resamples", bootstrap.resamples, 1, 10'000'000);
     section.real("confidence", bootstrap.confidence);
     section.finish();
     section.require(bootstrap.confidence > 0 && bootstrap.confidence < 1, "confidence",

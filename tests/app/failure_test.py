@@ -116,6 +116,10 @@ class Failure(unittest.TestCase):
                          '[[dataset]]\nid = "other"\ntable = "table.csv"\nfeatures = "{encoder}.h5"\n')
         self.on_1_and_3_ranks(2, "reference")
 
+    def test_numbers_beyond_reason(self):
+        self.on_1_and_3_ranks(2, "--block", options=["--block", "9223372036854775807"])
+        self.on_1_and_3_ranks(2, "resamples", options=["--set", "bootstrap.resamples=9223372036854775807"])
+
     def test_commands(self):
         for words, text in ((["rum"], "did you mean run?"), (["run"], "name a study file"), (["show"], "name a results")):
             done = subprocess.run([CANDOR, *words], capture_output=True, text=True, timeout=60)
@@ -138,6 +142,12 @@ class Failure(unittest.TestCase):
             with self.subTest(length=length):
                 self.study.write("two.h5", whole[:length], "wb")
                 self.on_1_and_3_ranks(3, "two.h5")
+
+    def test_what_is_no_file(self):
+        for name in ("two.h5", "table.csv"):
+            os.remove(self.study.path(name))
+            os.mkfifo(self.study.path(name))
+            self.on_1_and_3_ranks(3, name, "is not a regular file")
 
     def test_nan_in_the_rows_of_the_last_rank_alone(self):
         spoiled = self.study.features.copy()
@@ -237,6 +247,11 @@ class Failure(unittest.TestCase):
         changed = self.study.run("--set", "operator.k=3", "--overwrite")
         self.assertEqual(changed.returncode, 0, changed.stderr)
         self.assertNotEqual(os.stat(self.study.path("out.h5")).st_mtime_ns, stamp)
+
+    def test_a_folder_as_output(self):
+        os.mkdir(self.study.path("folder"))
+        for ranks in (1, 3):
+            self.assert_fails(self.study.run("--overwrite", ranks=ranks, out="folder"), 2, "folder", "name a file")
 
     def test_two_runs_never_share_an_output(self):
         import fcntl

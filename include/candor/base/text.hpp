@@ -38,4 +38,11 @@ std::string first_names(std::span<const std::string> names, std::size_t most = 5
 /// `text` cut at each `separator`, pieces trimmed.
 std::vector<std::string> split_text(std::string_view text, char separator);
 
+/// Length of the UTF-8 sequence that starts at `text`, or 0 where none does (overlong forms, surrogates and
+/// anything above U+10FFFF included).
+std::size_t utf8_length(std::string_view text);
+
+/// Whether all of `text` is UTF-8.
+bool is_utf8(std::string_view text);
+
 }  // namespace candor
