@@ -15,6 +15,7 @@
 #include "candor/store/feature_file.hpp"
 #include "candor/store/feature_writer.hpp"
 #include "candor/store/input_file.hpp"
+#include "candor/store/output_file.hpp"
 #include "candor/study/csv.hpp"
 
 namespace candor::app {
@@ -334,6 +335,8 @@ int import_command(const std::vector<std::string>& arguments) {
     const Source source = open_source(o);
     const store::ElementType type = o.type.empty() ? source.default_type : *store::element_type_of(o.type);
 
+    store::require_other_file(o.output, o.features);
+    if (!o.ids.empty()) store::require_other_file(o.output, o.ids);
     store::FeatureWriter writer(o.output, type, source.array->rows, source.array->cols, o.overwrite);
     if (!o.allow_nonfinite) refuse_nonfinite(source, o.features);
     std::optional<Scale> scale;

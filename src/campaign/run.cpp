@@ -17,6 +17,7 @@
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
+#include "candor/store/output_file.hpp"
 #include "candor/store/output_lock.hpp"
 #include "candor/store/results_file.hpp"
 
@@ -90,6 +91,19 @@ bool holds_these_results(const std::string& output, const study::Study& study, c
     }
 }
 
+/// --overwrite replaces results and nothing else: not the study's own inputs, whatever links lead to them.
+void require_replaceable(const RunOptions& options) {
+    store::require_output_name(options.output);
+    if (!options.overwrite || !std::filesystem::exists(options.output)) return;
+    try {
+        const store::ResultsReader standing(options.output);
+    } catch (const Error&) {
+        throw UsageError(options.output,
+                         "is no results file of candor, and --overwrite replaces nothing else; name another "
+                         "output or remove it yourself");
+    }
+}
+
 void require_some_cell(const Prepared& prepared) {
     for (const TaskWork& work : prepared.work) {
         if (work.cases > 0) continue;
@@ -131,6 +145,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const int threads = parallel::choose_threads(world, options.threads);
     std::optional<store::OutputLock> lock;
     parallel::on_root(world, [&] {
+        require_replaceable(options);
         lock.emplace(options.output, store::OutputLock::Part::holder);
         return std::string();
     });
@@ -140,9 +155,6 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const study::Study& study = prepared.inputs.study;
     record.inputs = describe_inputs(prepared);
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
-        if (std::filesystem::is_directory(options.output)) {
-            throw UsageError(options.output, "is a folder; name a file in it");
-        }
         if (options.overwrite || !std::filesystem::exists(options.output)) return {};
         if (holds_these_results(options.output, study, record.inputs)) return "done";
         throw UsageError(options.output,

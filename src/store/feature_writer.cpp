@@ -26,6 +26,21 @@ Handle file_type(ElementType element) {
     return type;
 }
 
+/// A feature file may be replaced where that was asked for, and nothing else.
+void require_replaceable(const std::string& path, bool overwrite) {
+    if (!overwrite) throw UsageError(path, "exists already; give --overwrite to replace it");
+    bool features = false;
+    try {
+        features = has_dataset(open_hdf5_file(path).get(), "features");
+    } catch (const Error&) {
+    }
+    if (!features) {
+        throw UsageError(path,
+                         "is no HDF5 feature file, and --overwrite replaces nothing else; name another output or "
+                         "remove it yourself");
+    }
+}
+
 }  // namespace
 
 struct FeatureWriter::File {
@@ -60,10 +75,9 @@ struct FeatureWriter::File {
 FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int64_t rows,
                              std::int64_t dimension, bool overwrite) {
     CANDOR_REQUIRE(rows > 0 && dimension > 0, std::to_string(rows) + " x " + std::to_string(dimension));
+    require_output_name(path);
     std::error_code ignored;
-    if (!overwrite && std::filesystem::exists(path, ignored)) {
-        throw UsageError(path, "exists already; give --overwrite to replace it");
-    }
+    if (std::filesystem::exists(path, ignored)) require_replaceable(path, overwrite);
     quiet_hdf5();
     auto started = std::make_unique<File>();
     started->path = path;

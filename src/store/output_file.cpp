@@ -16,6 +16,28 @@ std::string part_of(const std::string& path) {
     return path + ".part";
 }
 
+void require_output_name(const std::string& path) {
+    std::error_code error;
+    const auto type = std::filesystem::symlink_status(path, error).type();
+    using std::filesystem::file_type;
+    if (path.empty()) throw UsageError("the output", "has an empty name; name a file");
+    if (type == file_type::directory) throw UsageError(path, "is a folder; name a file in it");
+    if (type == file_type::symlink) {
+        throw UsageError(path, "is a symbolic link, which a result would replace; name the file itself");
+    }
+    // What cannot be looked at, for want of a folder or of a right, is told when it is written.
+    if (type != file_type::regular && type != file_type::not_found && type != file_type::none) {
+        throw UsageError(path, "is not a regular file; name another output");
+    }
+}
+
+void require_other_file(const std::string& output, const std::string& input) {
+    std::error_code error;
+    if (std::filesystem::equivalent(output, input, error)) {
+        throw UsageError(output, "is the same file as the input " + input + "; name another output");
+    }
+}
+
 void publish(const std::string& path) {
     const std::string part = part_of(path);
     const int descriptor = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);

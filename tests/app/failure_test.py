@@ -253,6 +253,46 @@ class Failure(unittest.TestCase):
         for ranks in (1, 3):
             self.assert_fails(self.study.run("--overwrite", ranks=ranks, out="folder"), 2, "folder", "name a file")
 
+    def test_overwriting_replaces_results_and_nothing_else(self):
+        # The study's own inputs, by their names, by a hard link and by a symbolic one; another user's file; a device.
+        os.link(self.study.path("one.h5"), self.study.path("hard.h5"))
+        os.symlink("one.h5", self.study.path("soft.h5"))
+        os.symlink("loop.h5", self.study.path("loop.h5"))
+        self.study.write("notes.txt", "mine")
+        os.mkfifo(self.study.path("pipe.h5"))
+        files = ("one.h5", "table.csv", "study.toml", "hard.h5", "notes.txt")
+        before = {}
+        for name in files:
+            with open(self.study.path(name), "rb") as f:
+                before[name] = f.read()
+        for name in files + ("soft.h5", "loop.h5", "pipe.h5"):
+            for ranks in (1, 3):
+                with self.subTest(name=name, ranks=ranks):
+                    self.assert_fails(self.study.run("--overwrite", ranks=ranks, out=name), 2, name)
+        for name in files:
+            with open(self.study.path(name), "rb") as f:
+                self.assertEqual(f.read(), before[name], name)
+        self.assertTrue(os.path.islink(self.study.path("soft.h5")))
+        self.assertTrue(os.path.islink(self.study.path("loop.h5")))
+
+    def test_import_replaces_feature_files_and_nothing_else(self):
+        np.save(self.study.path("x.npy"), self.study.features)
+        self.study.write("ids.txt", "\n".join(self.study.ids))
+        os.link(self.study.path("one.h5"), self.study.path("same.h5"))
+        for source, out in (("x.npy", "x.npy"), ("x.npy", "ids.txt"), ("x.npy", "table.csv"), ("one.h5", "same.h5")):
+            with self.subTest(out=out):
+                with open(self.study.path(out), "rb") as f:
+                    before = f.read()
+                words = [CANDOR, "import", "-o", self.study.path(out), self.study.path(source), "--overwrite"]
+                words += ["--ids", self.study.path("ids.txt")] if source == "x.npy" else []
+                done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                with open(self.study.path(out), "rb") as f:
+                    self.assertEqual(f.read(), before)
+        words = [CANDOR, "import", "-o", self.study.path("two.h5"), self.study.path("x.npy"), "--overwrite",
+                 "--ids", self.study.path("ids.txt")]
+        self.assertEqual(subprocess.run(words, capture_output=True, timeout=60).returncode, 0)
+
     def test_two_runs_never_share_an_output(self):
         import fcntl
         os.mkdir(self.study.path("out.h5.journal"))
