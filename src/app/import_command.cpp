@@ -196,10 +196,9 @@ Source open_source(const Options& o) {
 
     const bool ids_are_text =
         !o.ids.empty() && store::kind_of(store::InputFile(o.ids)) == store::FileKind::other;
-    const bool ids_in_csv = o.ids.empty() ? is_csv : ids_are_text && !o.id_column.empty();
-    if (ids_are_text && o.id_column.empty() && o.ids.ends_with(".csv")) {
-        throw UsageError("--id-column", "which column of " + o.ids + " holds the ids was not said");
-    }
+    // A list of ids and a CSV file are both text: the name tells, or that a column is asked for.
+    const bool ids_in_csv =
+        o.ids.empty() ? is_csv : ids_are_text && (!o.id_column.empty() || o.ids.ends_with(".csv"));
     if (!ids_in_csv) {
         refuse("--id-column", o.id_column, "names a column of a CSV file, which the ids do not come from");
         refuse("--finding-column", o.finding_column,

@@ -26,7 +26,10 @@ void add_common(po::options_description& options, CommonOptions& into) {
     options.add_options()  //
         ("set", po::value(&into.overrides)->composing()->value_name("SECTION.KEY=VALUE"),
          "override a key of the study file; may be given several times")  //
-        ("threads", po::value(&into.threads)->value_name("N"),
+        ("threads", po::value<int>()->value_name("N")->notifier([&into](int threads) {
+            if (threads < 1) throw UsageError("--threads " + std::to_string(threads), "must be at least 1");
+            into.threads = threads;
+        }),
          "threads a rank (default: the rank's share of the processors)")       //
         ("quiet", po::bool_switch(&into.quiet), "warnings and errors only")    //
         ("verbose", po::bool_switch(&into.verbose), "say what is being done")  //

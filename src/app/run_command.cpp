@@ -37,8 +37,6 @@ int run_command(const std::vector<std::string>& arguments) {
         throw UsageError("--block " + std::to_string(run.block_rows),
                          "must be 1 to " + std::to_string(most_block_rows));
     }
-    if (common.threads < 0)
-        throw UsageError("--threads " + std::to_string(common.threads), "must be at least 1");
     run.study_file = places[0];
     run.overrides = common.overrides;
     run.threads = common.threads;

@@ -339,9 +339,9 @@ void put_task_level(TaskTables& tables, const study::Study& study, const TaskWor
                  instruments::summarise(together, sums.patients, confidence), mine);
         put_task(tables.tasks, study, work, e, "macro", mine.size(), sums,
                  instruments::summarise_mean(tallies, sums.patients, confidence), mine);
-        micro.push_back(instruments::replicates(together, &Counts::rate));
+        micro.push_back(instruments::replicates(together, &Counts::rate_mid));
         std::vector<instruments::Replicates> parts;
-        for (const Tally& tally : tallies) parts.push_back(instruments::replicates(tally, &Counts::rate));
+        for (const Tally& tally : tallies) parts.push_back(instruments::replicates(tally, &Counts::rate_mid));
         macro.push_back(instruments::mean_of(parts));
     }
     if (micro.size() != task.encoders.size()) return;  // no cell of the task is scored

@@ -33,6 +33,16 @@ void warn_of(const Prepared& prepared, const Log& log) {
         }
     }
     const study::Study& study = prepared.inputs.study;
+    for (std::size_t d = 0; d < study.datasets.size(); ++d) {
+        const study::Table& table = prepared.inputs.tables[d];
+        if (!prepared.inputs.uses(d) || table.has_patient_column) continue;
+        log.warning(table.file + " has no column \"" + study.datasets[d].columns.patient +
+                    "\": each image counts as its own patient");
+    }
+    if (static_cast<double>(study.bootstrap.resamples) * (1 - study.bootstrap.confidence) < 2) {
+        log.warning(std::to_string(study.bootstrap.resamples) + " resamples are too few for intervals of " +
+                    format_real(100 * study.bootstrap.confidence) + " %");
+    }
     for (const TaskWork& work : prepared.work) {
         const std::string& task = study.tasks[work.task].id;
         if (work.pool.repeats_patients && work.rules.front() != study::Rule::distinct) {

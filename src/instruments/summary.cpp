@@ -34,7 +34,8 @@ std::vector<double> rates_by_draw(const Tally& tally) {
 }
 
 /// What `d` leaves to fill in.
-void complete(LevelSummary& summary, std::int64_t patients, double confidence) {
+void complete(LevelSummary& summary, const Replicates& mid, std::int64_t patients, double confidence) {
+    summary.rate_mid = mid.observed;
     summary.patients = patients;
     summary.few_patients = patients < few;
     summary.bound_low = summary.bound_high = undefined;
@@ -43,10 +44,13 @@ void complete(LevelSummary& summary, std::int64_t patients, double confidence) {
         const stats::Bounds bounds = stats::clopper_pearson(d == 0 ? 0 : patients, patients, confidence);
         summary.bound_low = bounds.low;
         summary.bound_high = bounds.high;
-        summary.excludes_half = bounds.low > 0.5 || bounds.high < 0.5;
-    } else {
-        summary.excludes_half = summary.d.excludes_half();
     }
+    // A statement about chance, so ties count half: an encoder that gives every image the same features has D
+    // = 0 and tells nothing apart.
+    const Estimate middle = estimate(mid, confidence);
+    const bool bounded = middle.all_equal && (middle.value == 0 || middle.value == 1);
+    summary.excludes_half =
+        bounded ? summary.bound_low > 0.5 || summary.bound_high < 0.5 : middle.excludes_half();
 }
 
 }  // namespace
@@ -81,9 +85,8 @@ LevelSummary summarise(const Tally& tally, std::int64_t patients, double confide
     summary.d = estimate(replicates(tally, &Counts::rate), confidence);
     summary.margin_auroc = estimate(replicates(tally, &Counts::margin_auroc), confidence);
     summary.balanced_accuracy = estimate(replicates(tally, &Counts::balanced_accuracy), confidence);
-    summary.rate_mid = tally.observed.rate_mid();
     summary.draw_sd = standard_deviation(rates_by_draw(tally));
-    complete(summary, patients, confidence);
+    complete(summary, replicates(tally, &Counts::rate_mid), patients, confidence);
     return summary;
 }
 
@@ -97,7 +100,6 @@ LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patien
     summary.d = estimate(mean(&Counts::rate), confidence);
     summary.margin_auroc = estimate(mean(&Counts::margin_auroc), confidence);
     summary.balanced_accuracy = estimate(mean(&Counts::balanced_accuracy), confidence);
-    summary.rate_mid = mean(&Counts::rate_mid).observed;
 
     std::vector<double> by_draw;
     for (const Tally& tally : findings) {
@@ -107,7 +109,7 @@ LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patien
             by_draw[r] += rates[r] / static_cast<double>(findings.size());
     }
     summary.draw_sd = standard_deviation(by_draw);
-    complete(summary, patients, confidence);
+    complete(summary, mean(&Counts::rate_mid), patients, confidence);
     return summary;
 }
 

@@ -89,14 +89,19 @@ std::string with_interval(double value, double low, double high) {
 // ---- encoders by findings
 // ------------------------------------------------------------------------------------
 
+/// A rate as it is shown. Where ties are many, D would make an encoder that tells nothing apart look best:
+/// the rate with ties counted half stands in its place, without D's interval.
 struct Rate {
-    double d = NAN, low = NAN, high = NAN;
+    double shown = NAN, low = NAN, high = NAN;
     bool excludes_half = false;
+    bool tied = false;
 };
 
 Rate rate_of(const store::ResultTable& table, std::size_t row) {
-    return {reals(table, "d")[row], reals(table, "d_low")[row], reals(table, "d_high")[row],
-            integers(table, "excludes_half")[row] != 0};
+    const double d = reals(table, "d")[row], mid = reals(table, "rate_mid")[row];
+    const bool excludes_half = integers(table, "excludes_half")[row] != 0;
+    if (2 * (mid - d) > notable_ties) return {mid, NAN, NAN, excludes_half, true};
+    return {d, reals(table, "d_low")[row], reals(table, "d_high")[row], excludes_half, false};
 }
 
 /// One column of the grid: a title and a rate an encoder.
@@ -125,8 +130,8 @@ Grid grid_of(const Overview& overview, const std::string& task) {
     }
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
         const auto order = [](const Row& row) {
-            const bool undefined = std::isnan(row.micro.d);
-            return std::tuple(row.anchor, undefined, undefined ? 0.0 : row.micro.d);
+            const bool undefined = std::isnan(row.micro.shown);
+            return std::tuple(row.anchor, undefined, undefined ? 0.0 : row.micro.shown);
         };
         return order(a) < order(b);
     });
@@ -160,13 +165,14 @@ Grid grid_of(const Overview& overview, const std::string& task) {
 
 std::string marks_of(const Rate& rate, double lowest) {
     std::string marks;
-    if (std::isnan(rate.d)) return marks;
-    if (rate.d == lowest) marks += '*';
-    if (std::isnan(rate.low)) {
+    if (std::isnan(rate.shown)) return marks;
+    if (rate.shown == lowest) marks += '*';
+    if (rate.tied) marks += 't';
+    if (std::isnan(rate.low) && !rate.tied) {
         marks += '?';
     } else if (!rate.excludes_half) {
         marks += '=';
-    } else if (rate.d > 0.5) {
+    } else if (rate.shown > 0.5) {
         marks += '>';
     }
     return marks;
@@ -174,7 +180,7 @@ std::string marks_of(const Rate& rate, double lowest) {
 
 double lowest_of(const GridColumn& column) {
     double lowest = NAN;
-    for (const Rate& rate : column.rates) lowest = std::fmin(lowest, rate.d);
+    for (const Rate& rate : column.rates) lowest = std::fmin(lowest, rate.shown);
     return lowest;
 }
 
@@ -250,7 +256,7 @@ Printed print_column(const GridColumn& column, std::int64_t title_width) {
     }
     Printed printed;
     for (std::size_t i = 0; i < column.rates.size(); ++i) {
-        std::string cell = padded(percent(column.rates[i].d), 5, true) + padded(marks[i], mark_width, false);
+        std::string cell = padded(percent(column.rates[i].shown), 5, true) + padded(marks[i], mark_width, false);
         if (interval_width > 0) cell += ' ' + padded(intervals[i], interval_width, false);
         printed.cells.push_back(cell);
         printed.width = std::max(printed.width, display_width(cell));
@@ -331,6 +337,7 @@ std::string legend(const Grid& grid) {
     add('*', "lowest of its column");
     add('=', "interval holds 50.0");
     add('>', "interval above 50.0");
+    add('t', "more than 1 % ties, counted half (rate_mid)");
     add('?', "no interval");
     return text + '\n';
 }
@@ -418,10 +425,10 @@ std::string family_lines(const Overview& overview, const std::string& task) {
         out += texts(families, "family")[i] + ": " + std::to_string(integers(families, "rejected")[i]) +
                " of " + m + " rejected at q <= " + significant(reals(families, "alpha")[i], 3) + ", " +
                texts(families, "test")[i];
-        out += " (smallest possible p " + significant(reals(families, "smallest_p")[i], 3) + ": " +
-               std::to_string(integers(families, "at_floor")[i]) + " there, ";
-        out += needed < 0 ? "and all " + m + " there would reject nothing"
-                          : std::to_string(needed) + " there needed to reject";
+        out += " (" + std::to_string(integers(families, "at_floor")[i]) + " at the smallest p it can give, " +
+               significant(reals(families, "smallest_p")[i], 3) + "; ";
+        out += needed < 0 ? "not even all " + m + " there would reject one"
+                          : "a rejection needs " + std::to_string(needed) + " there";
         if (undefined > 0) out += "; " + std::to_string(undefined) + " undefined";
         out += ")\n";
     }

@@ -35,9 +35,10 @@ void require_replaceable(const std::string& path, bool overwrite) {
     } catch (const Error&) {
     }
     if (!features) {
-        throw UsageError(path,
-                         "is no HDF5 feature file, and --overwrite replaces nothing else; name another output or "
-                         "remove it yourself");
+        throw UsageError(
+            path,
+            "is no HDF5 feature file, and --overwrite replaces nothing else; name another output or "
+            "remove it yourself");
     }
 }
 
@@ -85,14 +86,15 @@ FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int
     started->element = type;
     started->rows = rows;
     started->dimension = dimension;
-    const std::string& part = started->part;
+    const std::string part = started->part;
 
     const Handle access(checked(H5Pcreate(H5P_FILE_ACCESS), part, "create"), H5Pclose);
     checked(H5Pset_file_locking(access.get(), false, true), part, "create");
-    started->file = Handle(
-        checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), part, "create"), H5Fclose);
     file_ = std::move(started);
     try {
+        file_->file =
+            Handle(checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), part, "create"),
+                   H5Fclose);
         file_->type = file_type(type);
         const hsize_t extent[2] = {static_cast<hsize_t>(rows), static_cast<hsize_t>(dimension)};
         const Handle space(checked(H5Screate_simple(2, extent, nullptr), part, "create"), H5Sclose);

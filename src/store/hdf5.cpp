@@ -1,7 +1,11 @@
 #include "candor/store/hdf5.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -162,8 +166,36 @@ std::vector<std::string> fixed_texts(const std::string& path, hid_t dataset, hid
     return texts;
 }
 
+/// HDF5 up to 1.10 follows a damaged heap of variable-length texts out of bounds instead of failing. While
+/// one of these lives, such a crash ends the process as wrong data do: one line, exit code 3.
+class CrashGuard {
+  public:
+    explicit CrashGuard(const std::string& path) {
+        line_ = "candor: error: " + path + ": is damaged: HDF5 cannot follow its variable-length texts\n";
+        struct sigaction act = {};
+        act.sa_handler = &end;
+        for (std::size_t i = 0; i < std::size(signals); ++i) sigaction(signals[i], &act, &before_[i]);
+    }
+    ~CrashGuard() {
+        for (std::size_t i = 0; i < std::size(signals); ++i) sigaction(signals[i], &before_[i], nullptr);
+    }
+    CrashGuard(const CrashGuard&) = delete;
+    CrashGuard& operator=(const CrashGuard&) = delete;
+
+  private:
+    static constexpr int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
+    static inline std::string line_;
+    struct sigaction before_[std::size(signals)] = {};
+
+    static void end(int) {
+        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line_.data(), line_.size());
+        ::_exit(static_cast<int>(ExitCode::data));
+    }
+};
+
 std::vector<std::string> variable_texts(const std::string& path, hid_t dataset, hid_t type,
                                         std::size_t count) {
+    const CrashGuard guard(path);
     std::vector<char*> pointers(count, nullptr);
     const Handle space(checked(H5Dget_space(dataset), path, "texts"), H5Sclose);
     if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()) < 0) {

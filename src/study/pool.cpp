@@ -95,6 +95,8 @@ std::vector<Drawn> draw_rows(const Study& study, const Task& task, std::span<con
             ++other_split;
         }
     }
+    if (table.split.empty())
+        count(pool, dataset.id, "no split column, all rows taken", "", std::ssize(drawn));
     count(pool, dataset.id, "other split", "", other_split);
     count(pool, dataset.id, "patient in two splits", "", leaked);
     if (drawn.empty()) {
@@ -274,6 +276,17 @@ std::vector<std::size_t> remaining_rows(const Study& study, const Task& task, co
     return kept;
 }
 
+void count_own_patients(const Study& study, const Task& task, Pool& pool) {
+    for (const std::size_t d : task.datasets) {
+        std::int64_t own = 0;
+        for (std::size_t i = 0; i < pool.image.size(); ++i) {
+            own += static_cast<std::size_t>(pool.dataset[i]) == d &&
+                   pool.is_own_patient[static_cast<std::size_t>(pool.patient[i])];
+        }
+        count(pool, study.datasets[d].id, "no patient id, each image its own patient", "", own);
+    }
+}
+
 void count_policies(const Study& study, const Task& task, Pool& pool) {
     const auto effect = [](LabelAs policy) {
         return policy == LabelAs::excluded ? std::string("excluded")
@@ -365,6 +378,7 @@ Pool final_pool(const Study& study, const Task& task, const Pool& draft, const F
     pool.patients = pick(draft.patients, patients);
     pool.is_own_patient = pick(draft.is_own_patient, patients);
     pool.contexts = pick(draft.contexts, renumber(pool.context, draft.contexts.size()));
+    count_own_patients(study, task, pool);
     count_policies(study, task, pool);
     summarise(pool);
     return pool;

@@ -230,7 +230,10 @@ class Import(unittest.TestCase):
         features = self.imported(self.path("x.npy"), "--ids", table, "--id-column", "image")
         np.testing.assert_array_equal(features, VALUES)
         os.remove(self.out)
-        self.refused(2, "which column of", self.path("x.npy"), "--ids", table)
+        # By default the column is image_id.
+        self.refused(3, "no such column", self.path("x.npy"), "--ids", table)
+        table = self.text("x.csv", "patient,image_id\n" + "".join(f'p,"{i}"\n' for i in IDS))
+        np.testing.assert_array_equal(self.imported(self.path("x.npy"), "--ids", table), VALUES)
 
     # ---- numbers
 

@@ -145,10 +145,14 @@ def rate_fields(d, mid, patients, confidence):
     low, high, valid = interval(d[1:], confidence)
     replicates = d[1:][~np.isnan(d[1:])]
     same = bool(valid and (replicates == replicates[0]).all())
-    bounds, reach = (math.nan, math.nan), (low, high)
+    bounds = (math.nan, math.nan)
     if same and d[0] in (0.0, 1.0):
         # [v, v] says nothing about uncertainty: the bound over patients stands in for it.
-        bounds = reach = clopper_pearson_of_constant(d[0], patients, confidence)
+        bounds = clopper_pearson_of_constant(d[0], patients, confidence)
+    # Statements about chance count ties half (METHODS 3).
+    middle = mid[1:][~np.isnan(mid[1:])]
+    constant = bool(len(middle) and (middle == middle[0]).all()) and mid[0] in (0.0, 1.0)
+    reach = bounds if constant else interval(mid[1:], confidence)[:2]
     return {"d": d[0], "d_low": low, "d_high": high, "rate_mid": mid[0], "n_boot_valid": valid,
             "patients": patients, "few_patients": int(patients < 10), "all_equal": int(same),
             "bound_low": bounds[0], "bound_high": bounds[1],
@@ -270,7 +274,7 @@ def margin_row(group, confidence):
 
 
 def tabulate(study, task, encoder, rule, groups, tables):
-    """Rows of one encoder under one rule at every level. Returns its d by level for the primary rule."""
+    """Rows of one encoder under one rule at every level. Returns its rate_mid by level for the primary rule."""
     name, confidence = task["id"], study["bootstrap"]["confidence"]
     primary = rule == study["operator"]["candidates"]
     whole = [s for group in groups.values() for s in group]
@@ -299,7 +303,7 @@ def tabulate(study, task, encoder, rule, groups, tables):
                 "margin_excludes_half": excludes_half(margin["margin_auroc_low"],
                                                       margin["margin_auroc_high"]),
                 **margin}
-    row, d, _ = pooled_row(whole, confidence, primary)
+    row, _, middle = pooled_row(whole, confidence, primary)
     tables["rules"][name, encoder, "task", "", "", rule] = row
     if not primary:
         return {}
@@ -310,11 +314,11 @@ def tabulate(study, task, encoder, rule, groups, tables):
     tables["tasks"][name, encoder, "macro"] = {
         **plain_counts(whole), **rate_fields(macro, mid, patients_of(whole), confidence),
         "findings": len(by_finding), "draw_sd": spread(draws), **margin_fields(auroc, balanced, confidence)}
-    return {"micro": d, "macro": macro}
+    return {"micro": middle, "macro": mid}
 
 
 def tabulate_panels(study, task, by_encoder, tables):
-    """by_encoder: {encoder: {level: observed and resampled d}}."""
+    """by_encoder: {encoder: {level: observed and resampled rate_mid}}."""
     anchor = {e["id"]: e.get("anchor", False) for e in study["encoders"]}
     for level in ("micro", "macro"):
         d = np.stack([by_encoder[e][level] for e in task["encoders"]])

@@ -132,6 +132,8 @@ def draw_pool(study, task):
                 continue
             image = images[number]
             drawn.append((image_key(image, seed), image.encode(), position, record, number))
+        if columns["split"] not in table[0]:
+            count(name, "no split column, all rows taken", "", len(drawn))
         drawn.sort(key=lambda r: r[:3])
         if task["rows"] and len(drawn) > task["rows"]:
             count(name, "row cap", "", len(drawn) - task["rows"])
@@ -166,6 +168,8 @@ def draw_pool(study, task):
         dataset = study["datasets"][position]
         patient = record.get(dataset["columns"]["patient"], "")
         space = ids.index(dataset["reference"]) if "reference" in dataset else position
+        if not patient:
+            count(ids[position], "no patient id, each image its own patient", "")
         # A named patient before an image that is its own patient, should they have the same id.
         clusters.append((patient.encode(), space, 0) if patient else (image, position, 1))
         labels = []

@@ -38,10 +38,10 @@ struct Maker {
         texts(overview.findings, {"task", "encoder", "finding"});
         integers(overview.findings,
                  {"queries", "ties", "n_boot_valid", "few_patients", "all_equal", "excludes_half"});
-        reals(overview.findings, {"d", "d_low", "d_high"});
+        reals(overview.findings, {"d", "d_low", "d_high", "rate_mid"});
         texts(overview.task_rows, {"task", "encoder", "level"});
         integers(overview.task_rows, {"anchor", "excludes_half"});
-        reals(overview.task_rows, {"d", "d_low", "d_high"});
+        reals(overview.task_rows, {"d", "d_low", "d_high", "rate_mid"});
         texts(overview.panels, {"task", "level", "statistic", "encoder"});
         integers(overview.panels, {"encoders"});
         reals(overview.panels, {"value", "low", "high"});
@@ -85,13 +85,13 @@ struct Maker {
     void finding(const std::string& task, const std::string& encoder, const std::string& name, double d,
                  double low, double high) {
         add(overview.findings, {task, encoder, name}, {100, 0, 1000, 0, 0, excludes_half(low, high)},
-            {d, low, high});
+            {d, low, high, d});
         add(overview.cells, {task, encoder, name, "site"}, {0, 0}, {});
     }
     void encoder(const std::string& task, const std::string& name, bool anchor, double d, double low,
                  double high) {
-        add(overview.task_rows, {task, name, "micro"}, {anchor, excludes_half(low, high)}, {d, low, high});
-        add(overview.task_rows, {task, name, "macro"}, {anchor, 0}, {0.9, 0.9, 0.9});
+        add(overview.task_rows, {task, name, "micro"}, {anchor, excludes_half(low, high)}, {d, low, high, d});
+        add(overview.task_rows, {task, name, "macro"}, {anchor, 0}, {0.9, 0.9, 0.9, 0.9});
     }
     void panel(const std::string& task, const std::string& statistic, const std::string& encoder,
                double value, double low, double high) {
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_small_study) {
         "72.0 [70.0, 74.0]; the anchor random is at 10.0 [5.0, 15.0]; the range is 62.0 [60.0, 64.0]; 2 of "
         "4\n"
         "lie above 40.0.\n"
-        "discordance against chance: 5 of 7 rejected at q <= 0.05, bootstrap (smallest possible p 0.002: 3 "
-        "there, 1 there needed to reject; 1 undefined)\n");
+        "discordance against chance: 5 of 7 rejected at q <= 0.05, bootstrap (3 at the smallest p it "
+        "can give, 0.002; a rejection needs 1 there; 1 undefined)\n");
 }
 
 BOOST_AUTO_TEST_CASE(many_findings_stay_readable) {
@@ -262,8 +262,8 @@ BOOST_AUTO_TEST_CASE(a_family_that_can_reject_nothing) {
                {8, 0, 0, -1, 0}, {0.05, 0.1});
     BOOST_TEST(
         lines_with(format_overview(made.overview, 160), "margin AUROC").at(0) ==
-        "margin AUROC against chance: 0 of 8 rejected at q <= 0.05, bootstrap (smallest possible p 0.1: 0 "
-        "there, and all 8 there would reject nothing)");
+        "margin AUROC against chance: 0 of 8 rejected at q <= 0.05, bootstrap (0 at the smallest p it "
+        "can give, 0.1; not even all 8 there would reject one)");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_to_look_out_for) {
@@ -284,9 +284,11 @@ BOOST_AUTO_TEST_CASE(warnings) {
     Maker::add(overview.exclusions, {"chest", "uncertain label excluded", "Edema"}, {3}, {});
     Maker::add(overview.exclusions, {"chest", "uncertain label excluded", "Lung Opacity"}, {4}, {});
     // Queries, ties, valid resamples, few patients, all equal, excludes half.
-    Maker::add(overview.findings, {"chest", "clip", "Rare"}, {200, 3, 990, 1, 0, 1}, {0.1, 0.1, 0.2});
-    Maker::add(overview.findings, {"chest", "rad-dino", "Rare"}, {200, 6, 1000, 0, 1, 1}, {0, 0, 0});
-    Maker::add(overview.findings, {"chest", "inverted", "Rare"}, {200, 2, 1000, 0, 0, 1}, {0.1, 0.1, 0.2});
+    Maker::add(overview.findings, {"chest", "clip", "Rare"}, {200, 3, 990, 1, 0, 1},
+               {0.1, 0.1, 0.2, 0.1075});
+    Maker::add(overview.findings, {"chest", "rad-dino", "Rare"}, {200, 6, 1000, 0, 1, 1}, {0, 0, 0, 0.015});
+    Maker::add(overview.findings, {"chest", "inverted", "Rare"}, {200, 2, 1000, 0, 0, 1},
+               {0.1, 0.1, 0.2, 0.105});
     Maker::add(overview.cells, {"chest", "clip", "Rare", "site"}, {1, 0}, {});
     const std::vector<std::string> expected{
         "warning: 3 cells not scored: fewer than k candidates a side 2, no positives 1; 1 cell not scored "

@@ -42,7 +42,8 @@ struct LevelSummary {
     double draw_sd = 0;  ///< of D over the draws; NaN for one draw
     double bound_low = 0,
            bound_high = 0;  ///< Clopper-Pearson over patients where every resample gives 0 or 1; else NaN
-    bool excludes_half = false;             ///< by the interval, or by the bound where there is one
+    bool excludes_half =
+        false;  // of rate_mid             ///< by the interval, or by the bound where there is one
     std::int64_t discordant = 0, ties = 0;  ///< positives, draw 0; filled by the caller from its cases
     std::int64_t queries = 0, negative_queries = 0;
     std::int64_t patients = 0;  ///< of the positive queries

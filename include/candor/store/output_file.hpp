@@ -9,8 +9,9 @@ namespace candor::store {
 /// `path` + ".part": the name of a file while it is written.
 std::string part_of(const std::string& path);
 
-/// Nothing that a user keeps is ever replaced by mistake: an output is a name that does not exist yet, or an ordinary
-/// file. A folder, a device, a pipe and a symbolic link are none (a rename would put a file in their place).
+/// Nothing that a user keeps is ever replaced by mistake: an output is a name that does not exist yet, or an
+/// ordinary file. A folder, a device, a pipe and a symbolic link are none (a rename would put a file in their
+/// place).
 /// @throws UsageError naming what is there.
 void require_output_name(const std::string& path);
 
