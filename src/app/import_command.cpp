@@ -30,22 +30,27 @@ Writes FEATURES as a feature file: HDF5 with /features (rows x dimension), /imag
 /finding. What FEATURES and FILE are is told by their content, not by their names:
 
   .npy   features as a matrix; ids, as an array of text
-  .npz   features as the array --key (default: "features", or the only one); ids as --ids-key (image_id)
-  HDF5   features as the dataset --dataset (default: /features); ids as --ids-key (/image_id)
-  CSV    features from all columns but the id's, or from --columns; ids from --id-column
+  .npz   features as the array --key (default: "features", or the only one); ids as --ids-key (image_id);
+         regions, of erased images, as --finding-key
+  HDF5   features as the dataset --dataset (default: /features); ids as --ids-key (/image_id);
+         regions as --finding-key (/finding, where there is one)
+  CSV    features from all columns but the id's, or from --columns; ids from --id-column;
+         regions from --finding-column
   text   ids, one a line
 
 Ids belong to rows by position. Without --ids they come from FEATURES itself, which an .npy cannot hold.
+Regions come from the file that the ids come from.
 
 Examples:
   candor import -o features/dino/chest.h5 chest.npy --ids ids.txt
   candor import -o features/dino/chest.h5 chest.npy --ids chest.csv --id-column image_id
   candor import -o features/dino/chest.h5 chest.npz --key embeddings --ids-key names
   candor import -o features/hand/chest.h5 radiomics.csv --columns area,mean,entropy --scale standard
+  candor import -o erased/dino/chest.h5 erased.npy --ids erased.csv --finding-column finding
 )";
 
 struct Options {
-    std::string features, output, ids, ids_key, id_column, finding_column, dataset, key, columns;
+    std::string features, output, ids, ids_key, id_column, finding_key, finding_column, dataset, key, columns;
     std::string type, scale = "none";
     bool overwrite = false, allow_nonfinite = false, quiet = false, help = false;
 };
@@ -84,6 +89,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
         ("ids", po::value(&o.ids)->value_name("FILE"), "ids of the rows, in their order")      //
         ("ids-key", po::value(&o.ids_key)->value_name("NAME"),
          "array or dataset of ids of an .npz or HDF5 file")  //
+        ("finding-key", po::value(&o.finding_key)->value_name("NAME"),
+         "array or dataset of an .npz or HDF5 file that names the region erased in each row")  //
         ("id-column", po::value(&o.id_column)->value_name("NAME"),
          "column of ids, in the CSV given by --ids, else in FEATURES (default: image_id)")  //
         ("finding-column", po::value(&o.finding_column)->value_name("NAME"),
@@ -204,8 +211,9 @@ Source open_source(const Options& o) {
         refuse("--finding-column", o.finding_column,
                "names a column of a CSV file, which the ids do not come from");
     } else {
-        refuse("--ids-key", o.ids_key,
-               "names an array of an .npz or HDF5 file, which the ids do not come from");
+        constexpr const char* why = "names an array of an .npz or HDF5 file, which the ids do not come from";
+        refuse("--ids-key", o.ids_key, why);
+        refuse("--finding-key", o.finding_key, why);
     }
 
     if (is_csv) {
@@ -227,7 +235,9 @@ Source open_source(const Options& o) {
         }
         source.ids_from = o.ids.empty() ? o.features : o.ids;
         source.ids = store::open_texts(source.ids_from, o.ids_key);
-        if (o.ids.empty() && kind == store::FileKind::hdf5) {
+        if (!o.finding_key.empty()) {
+            source.findings = store::open_texts(source.ids_from, o.finding_key);
+        } else if (o.ids.empty() && kind == store::FileKind::hdf5) {
             source.findings = store::findings_of(o.features);
         }
     }

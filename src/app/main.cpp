@@ -11,6 +11,7 @@
 #include "candor/app/check_command.hpp"
 #include "candor/app/import_command.hpp"
 #include "candor/app/options.hpp"
+#include "candor/app/pairs_command.hpp"
 #include "candor/app/program.hpp"
 #include "candor/app/run_command.hpp"
 #include "candor/app/show_command.hpp"
@@ -33,6 +34,8 @@ constexpr Command commands[] = {
      "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
     {"show", candor::app::show_command,
      "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
+    {"pairs", candor::app::pairs_command,
+     "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,
      "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
 };

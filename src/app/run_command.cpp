@@ -18,6 +18,8 @@ int run_command(const std::vector<std::string>& arguments) {
     options.add_options()                                                                        //
         ("output,o", po::value(&run.output)->value_name("OUT.h5"), "the results file to write")  //
         ("overwrite", po::bool_switch(&run.overwrite), "replace OUT.h5 where it exists")         //
+        ("ablations", po::bool_switch(&run.ablations),
+         "also without context match and under every candidate rule: the table ablations")  //
         ("block", po::value(&run.block_rows)->value_name("ROWS")->default_value(run.block_rows),
          "rows of a block of similarities; changes speed and memory, never a result");
     add_common(options, common);

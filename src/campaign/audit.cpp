@@ -35,8 +35,9 @@ std::vector<TableRow> rows_in_use(const study::Study& study, const std::vector<s
 
 bool tasks_use(const study::Study& study, std::size_t encoder, std::size_t dataset) {
     return std::ranges::any_of(study.tasks, [&](const study::Task& task) {
+        const std::vector<std::size_t> datasets = study::pool_datasets(study, task);
         return std::ranges::find(task.encoders, encoder) != task.encoders.end() &&
-               std::ranges::find(task.datasets, dataset) != task.datasets.end();
+               std::ranges::find(datasets, dataset) != datasets.end();
     });
 }
 

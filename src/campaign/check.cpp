@@ -1,12 +1,14 @@
 #include "candor/campaign/check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/campaign/audit.hpp"
+#include "candor/campaign/erased_audit_mpi.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/result_tables.hpp"
 #include "candor/campaign/work.hpp"
@@ -154,6 +156,42 @@ ResultTable features_table(const FeatureAudit& audit) {
     return table;
 }
 
+/// Erased files and the regions in them that can be used.
+ResultTable erased_table(const ErasedAudit& audit) {
+    ResultTable table{"erased", {}};
+    std::vector<std::string> encoder, dataset;
+    std::vector<std::int64_t> rows, dimension, missing, bad;
+    for (const ErasedReport& r : audit.reports) {
+        encoder.push_back(r.encoder);
+        dataset.push_back(r.dataset);
+        rows.push_back(r.rows);
+        dimension.push_back(r.dimension);
+        missing.push_back(r.missing);
+        bad.push_back(r.bad);
+    }
+    table.columns = {{"encoder", encoder},     {"dataset", dataset},         {"rows", rows},
+                     {"dimension", dimension}, {"missing_regions", missing}, {"nan_inf_or_zero_rows", bad}};
+    return table;
+}
+
+/// What of each task's pool was erased under every encoder, and how much of that has a box.
+ResultTable evidence_table(const study::Study& study, const ErasedAudit& audit,
+                           const std::vector<TaskWork>& work) {
+    ResultTable table{"evidence", {}};
+    std::vector<std::string> task, region;
+    std::vector<std::int64_t> images, boxes;
+    for (const TaskWork& here : work) {
+        for (const EvidenceRegion& one : evidence_regions(study, here, audit)) {
+            task.push_back(study.tasks[here.task].id);
+            region.push_back(one.name);
+            images.push_back(std::ssize(one.rows));
+            boxes.push_back(std::ranges::count_if(one.area, [](double a) { return !std::isnan(a); }));
+        }
+    }
+    table.columns = {{"task", task}, {"region", region}, {"images", images}, {"boxes", boxes}};
+    return table;
+}
+
 ResultTable duplicates_table(const study::Study& study, const std::vector<TaskWork>& work,
                              const std::vector<Duplicates>& duplicates) {
     ResultTable table{"duplicates", {}};
@@ -199,7 +237,7 @@ ResultTable cells_to_score(const study::Study& study, const std::vector<TaskWork
                 if (candidates.draw != 0) continue;
                 task.push_back(of.id);
                 finding.push_back(of.findings[static_cast<std::size_t>(cell.finding)]);
-                context.push_back(here.pool.contexts[static_cast<std::size_t>(cell.context)]);
+                context.push_back(here.contexts[static_cast<std::size_t>(cell.context)].name);
                 rule.emplace_back(study::name_of(candidates.rule));
                 n_pos.push_back(cell.positives);
                 n_neg.push_back(cell.negatives);
@@ -270,12 +308,16 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
     const FeatureAudit audit = audit_features_mpi(world, inputs, drafts);
     for (const DataError& problem : audit.problems(inputs.study))
         report.problems.emplace_back(problem.what());
+    const ErasedAudit erased = audit_erased_mpi(world, inputs, drafts);
+    for (const DataError& problem : erased.problems(inputs.study))
+        report.problems.emplace_back(problem.what());
+    report.notes.insert(report.notes.end(), erased.notes.begin(), erased.notes.end());
 
     std::vector<TaskWork> work;
     for (std::size_t t = 0; t < drafts.size(); ++t) {
-        work.push_back(
-            make_work(inputs.study, t,
-                      study::final_pool(inputs.study, inputs.study.tasks[t], drafts[t], audit.faults[t])));
+        study::Pool pool = study::final_pool(inputs.study, inputs.study.tasks[t], drafts[t], audit.faults[t]);
+        erased.count_exclusions(inputs.study, t, pool);
+        work.push_back(make_work(inputs.study, t, std::move(pool)));
         if (work.back().cases == 0) {
             report.problems.push_back("task \"" + inputs.study.tasks[t].id + "\": no cell can be scored");
         }
@@ -290,6 +332,8 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
                      labels_table(inputs.study, work),
                      splits_table(inputs),
                      features_table(audit),
+                     erased_table(erased),
+                     evidence_table(inputs.study, erased, work),
                      duplicates_table(inputs.study, work, duplicates),
                      cells_to_score(inputs.study, work),
                      exclusions_table(inputs.study, work)};

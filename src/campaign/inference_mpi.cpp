@@ -144,8 +144,7 @@ instruments::Tally get_tally(ByteReader& in) {
 /// them.
 void resample(const study::Study& study, const TaskWork& work, std::vector<Counting>& counting, int threads,
               Progress& progress) {
-    const stats::Resampling resampling(study.seed, study.tasks[work.task].id,
-                                       static_cast<std::int64_t>(work.pool.patients.size()),
+    const stats::Resampling resampling(study.seed, study.tasks[work.task].id, work.pool.clusters,
                                        study.bootstrap.resamples);
     for (Counting& one : counting) one.resampled.resize(static_cast<std::size_t>(study.bootstrap.resamples));
     for (std::int64_t first = 0; first < resampling.resamples(); first += stats::resample_block) {
@@ -217,6 +216,7 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
             mine.put('c');
             mine.put(one.result);
 
+            if (cell.pooled_reference) continue;  // outside every pooled figure
             FindingResult& finding = findings[{one.result.encoder, one.finding, one.result.rule}];
             finding.work = w;
             finding.encoder = one.result.encoder;

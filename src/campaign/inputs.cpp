@@ -10,6 +10,7 @@
 #include "candor/base/error.hpp"
 #include "candor/base/hash.hpp"
 #include "candor/parallel/session.hpp"
+#include "candor/study/pool.hpp"
 
 namespace candor::campaign {
 
@@ -52,29 +53,27 @@ void merge(std::vector<std::string>& names, const std::vector<std::string>& more
 
 Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,
                        const std::vector<std::string>& overrides) {
-    Inputs inputs;
-    const std::string text = share_file(world, study_file, inputs.files);
-    inputs.study = study::parse_study(study_file, text, overrides);
+    std::vector<InputFile> files;
+    const std::string text = share_file(world, study_file, files);
+    Inputs inputs = load_tables_mpi(world, study::parse_study(study_file, text, overrides));
+    inputs.files.insert(inputs.files.begin(), files.front());
+    return inputs;
+}
 
+Inputs load_tables_mpi(const parallel::Communicator& world, study::Study study) {
+    Inputs inputs;
+    inputs.study = std::move(study);
     inputs.tables.resize(inputs.study.datasets.size());
     for (std::size_t d = 0; d < inputs.study.datasets.size(); ++d) {
         const study::Dataset& dataset = inputs.study.datasets[d];
         std::vector<std::string> findings, contexts;
         bool used = false;
         for (const study::Task& task : inputs.study.tasks) {
-            if (std::ranges::find(task.datasets, d) == task.datasets.end()) continue;
+            const std::vector<std::size_t> datasets = study::pool_datasets(inputs.study, task);
+            if (std::ranges::find(datasets, d) == datasets.end()) continue;
             used = true;
             merge(findings, task.findings);
             merge(contexts, task.context);
-            // Queries from another table than the candidates (METHODS 12.6) would otherwise be scored as if
-            // the table were its own reference.
-            if (!dataset.reference.empty()) {
-                throw UsageError(
-                    study_file + ": [[dataset]] \"" + dataset.id + "\": reference",
-                    "queries against a reference dataset are not part of this version; leave the dataset "
-                    "out of task \"" +
-                        task.id + "\"");
-            }
         }
         if (!used) continue;
         std::erase(contexts, std::string("dataset"));

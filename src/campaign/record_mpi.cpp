@@ -44,6 +44,7 @@ void write_run(store::ResultsWriter& file, const parallel::Communicator& world, 
     put("study_file", prepared.inputs.study.file);
     put("study", prepared.inputs.study.effective);
     put("inputs", record.inputs);
+    put("ablations", static_cast<std::int64_t>(record.ablations));
     put("block_rows", record.block_rows);
     put("kept_mean", sums[1] == 0 ? 0.0 : static_cast<double>(sums[0]) / static_cast<double>(sums[1]));
     put("kept_max", kept_max[0]);
@@ -69,7 +70,7 @@ CaseColumns case_columns(const Inputs& inputs, const TaskWork& work) {
             columns.image.push_back(inputs.tables[dataset].image[table_row]);
             columns.dataset.push_back(inputs.study.datasets[dataset].id);
             columns.patient.push_back(inputs.tables[dataset].patient[table_row]);
-            columns.context.push_back(work.pool.contexts[static_cast<std::size_t>(cell.context)]);
+            columns.context.push_back(work.contexts[static_cast<std::size_t>(cell.context)].name);
             columns.finding.push_back(task.findings[static_cast<std::size_t>(cell.finding)]);
             columns.label.push_back(static_cast<std::int64_t>(q) < cell.positive_queries ? 1 : 0);
         }
@@ -91,7 +92,8 @@ constexpr CaseMatrix case_matrices[] = {
 };
 
 void write_cases(store::ResultsWriter& file, const parallel::Communicator& world, const Inputs& inputs,
-                 const TaskWork& work, std::size_t position, const std::vector<Found>& found) {
+                 const TaskWork& work, std::size_t position, const std::vector<std::int64_t>& blind_encoders,
+                 const std::vector<Found>& found) {
     const study::Task& task = inputs.study.tasks[work.task];
     const std::string group = "/cases/" + task.id + "/";
     const CaseColumns columns = world.rank() == 0 ? case_columns(inputs, work) : CaseColumns();
@@ -104,6 +106,7 @@ void write_cases(store::ResultsWriter& file, const parallel::Communicator& world
     file.texts(group + "context", columns.context);
     file.texts(group + "finding", columns.finding);
     file.integers(group + "label", columns.label);
+    file.integers(group + "blind_encoders", blind_encoders);
 
     for (const CaseMatrix& matrix : case_matrices) {
         std::vector<std::vector<double>> values;
@@ -142,21 +145,22 @@ std::string describe_inputs(const Prepared& prepared) {
     };
     for (const InputFile& file : prepared.inputs.files) add(file);
     for (const FeatureReport& report : prepared.audit.reports) add(report.file);
+    for (const InputFile& file : prepared.erased.files) add(file);
     return text;
 }
 
 void record_mpi(const parallel::Communicator& world, const std::string& output, const Prepared& prepared,
-                const std::vector<store::ResultTable>& tables, const std::vector<Found>& found,
-                const RunRecord& record) {
+                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record) {
     store::ResultsWriter file(output, world);
     // Rank 0 knows how many tables there are; the others join each one with nothing to add.
-    std::int64_t count[] = {static_cast<std::int64_t>(tables.size())};
+    std::int64_t count[] = {static_cast<std::int64_t>(results.tables.size())};
     world.maximum(count);
     for (std::int64_t i = 0; i < count[0]; ++i) {
-        file.table(world.rank() == 0 ? tables[static_cast<std::size_t>(i)] : store::ResultTable());
+        file.table(world.rank() == 0 ? results.tables[static_cast<std::size_t>(i)] : store::ResultTable());
     }
     for (std::size_t w = 0; w < prepared.work.size(); ++w) {
-        write_cases(file, world, prepared.inputs, prepared.work[w], w, found);
+        write_cases(file, world, prepared.inputs, prepared.work[w], w,
+                    world.rank() == 0 ? results.blind_encoders[w] : std::vector<std::int64_t>(), found);
     }
     write_run(file, world, prepared, record);
     file.finish();

@@ -7,8 +7,9 @@
 #include <map>
 #include <set>
 
+#include "candor/campaign/families.hpp"
+#include "candor/campaign/rows.hpp"
 #include "candor/instruments/panel.hpp"
-#include "candor/stats/bootstrap_p.hpp"
 #include "candor/stats/fdr.hpp"
 
 namespace candor::campaign {
@@ -20,36 +21,6 @@ using instruments::Estimate;
 using instruments::LevelSummary;
 using instruments::Tally;
 using store::ResultTable;
-
-/// Fills a table row by row, its columns made in the order in which the first row names them.
-class Rows {
-  public:
-    explicit Rows(std::string name) { table_.name = std::move(name); }
-
-    void begin() { column_ = 0; }
-    void put(const char* name, const std::string& value) { values<std::string>(name).push_back(value); }
-    void put(const char* name, std::int64_t value) { values<std::int64_t>(name).push_back(value); }
-    void put(const char* name, double value) { values<double>(name).push_back(value); }
-    void put(const char* name, bool value) { put(name, static_cast<std::int64_t>(value)); }
-    void put(const char*, const char*) = delete;
-
-    ResultTable take() { return std::move(table_); }
-
-  private:
-    template <class T>
-    std::vector<T>& values(const char* name) {
-        if (column_ == table_.columns.size()) table_.columns.push_back({name, std::vector<T>{}});
-        return std::get<std::vector<T>>(table_.columns[column_++].values);
-    }
-    ResultTable table_;
-    std::size_t column_ = 0;
-};
-
-void put_estimate(Rows& rows, const char* value, const char* low, const char* high, const Estimate& e) {
-    rows.put(value, e.value);
-    rows.put(low, e.low);
-    rows.put(high, e.high);
-}
 
 void put_rate(Rows& rows, const LevelSummary& s) {
     rows.put("discordant", s.discordant);
@@ -90,7 +61,7 @@ template <class Wanted>
 std::int64_t patients_of(const TaskWork& work, Wanted wanted) {
     std::set<std::int32_t> patients;
     for (const study::Cell& cell : work.cells) {
-        if (!cell.scored() || !wanted(cell)) continue;
+        if (!cell.in_figures() || !wanted(cell)) continue;
         for (std::int64_t q = 0; q < cell.positive_queries; ++q) {
             const ContextRow query = cell.queries[static_cast<std::size_t>(q)];
             const study::Context& context = work.contexts[static_cast<std::size_t>(cell.context)];
@@ -110,7 +81,7 @@ template <class Wanted>
 Sums sums_of(const TaskWork& work, Wanted wanted) {
     Sums sums;
     for (const study::Cell& cell : work.cells) {
-        if (!cell.scored() || !wanted(cell)) continue;
+        if (!cell.in_figures() || !wanted(cell)) continue;
         ++sums.cells;
         sums.queries += cell.positive_queries;
         sums.negative_queries += static_cast<std::int64_t>(cell.queries.size()) - cell.positive_queries;
@@ -129,7 +100,8 @@ void put_cell(Rows& rows, const study::Study& study, const TaskWork& work, const
     rows.put("task", task.id);
     rows.put("encoder", study.encoders[task.encoders[result.encoder]].id);
     rows.put("finding", task.findings[static_cast<std::size_t>(cell.finding)]);
-    rows.put("context", work.pool.contexts[static_cast<std::size_t>(cell.context)]);
+    rows.put("context", work.contexts[static_cast<std::size_t>(cell.context)].name);
+    rows.put("pooled_reference", cell.pooled_reference);
     rows.put("n_pos", cell.positives);
     rows.put("n_neg", cell.negatives);
     rows.put("n", cell.candidates.front().n);
@@ -155,50 +127,19 @@ ResultTable cells_table(const study::Study& study, const std::vector<TaskWork>& 
 // ---- findings and families
 // ---------------------------------------------------------------------------------------
 
-/// One family of tests against chance and where its members stand.
-struct ChanceFamily {
-    std::string name;
-    std::vector<double> p;         // of one task's (encoder, finding), in the order of the table
-    std::vector<double> smallest;  // that each of them can have
-};
-
-void put_family(Rows& rows, const study::Study& study, const std::string& task, const ChanceFamily& family) {
-    double smallest = 1;  // tests with fewer valid resamples have a higher floor than the family's
-    for (const double p : family.smallest) smallest = std::isnan(p) ? smallest : std::min(smallest, p);
-    const stats::Family summary = stats::summarise_family(family.p, study.test.alpha, smallest);
-    rows.begin();
-    rows.put("family", family.name);
-    rows.put("task", task);
-    rows.put("test", std::string("bootstrap"));
-    rows.put("m", summary.tests);
-    rows.put("undefined", summary.undefined);
-    rows.put("alpha", study.test.alpha);
-    rows.put("smallest_p", summary.smallest_p);
-    rows.put("at_floor", summary.at_smallest);
-    rows.put("needed", summary.needed.value_or(-1));
-    rows.put("rejected", summary.rejected);
-}
-
 struct FindingTables {
-    Rows findings{"findings"}, families{"families"};
+    Rows findings{"findings"};
+    std::vector<TestFamily> families;
 };
 
 void put_findings_of_task(FindingTables& tables, const study::Study& study, const TaskWork& work,
                           const std::vector<const FindingResult*>& results) {
     const study::Task& task = study.tasks[work.task];
-    ChanceFamily discordance{"discordance against chance", {}, {}};
-    ChanceFamily margin{"margin AUROC against chance", {}, {}};
+    TestFamily discordance = TestFamily::bootstrap("discordance against chance", task.id);
+    TestFamily margin = TestFamily::bootstrap("margin AUROC against chance", task.id);
     for (const FindingResult* result : results) {
-        const instruments::Replicates mid = instruments::replicates(result->tally, &Counts::rate_mid);
-        const instruments::Replicates auroc = instruments::replicates(result->tally, &Counts::margin_auroc);
-        for (const auto& [family, replicates] : {std::pair(&discordance, &mid), std::pair(&margin, &auroc)}) {
-            const stats::Interval interval =
-                stats::percentile_interval(replicates->resampled, study.bootstrap.confidence);
-            const bool defined = !std::isnan(replicates->observed);
-            family->p.push_back(defined ? stats::bootstrap_p(replicates->resampled, 0.5)
-                                        : std::numeric_limits<double>::quiet_NaN());
-            family->smallest.push_back(stats::smallest_bootstrap_p(interval.valid));
-        }
+        discordance.add(instruments::replicates(result->tally, &Counts::rate_mid), 0.5);
+        margin.add(instruments::replicates(result->tally, &Counts::margin_auroc), 0.5);
     }
     const std::vector<double> q = stats::benjamini_hochberg(discordance.p);
     const std::vector<double> margin_q = stats::benjamini_hochberg(margin.p);
@@ -233,8 +174,8 @@ void put_findings_of_task(FindingTables& tables, const study::Study& study, cons
         rows.put("margin_reject", margin_q[i] <= study.test.alpha);
         put_accuracy(rows, summary);
     }
-    put_family(tables.families, study, task.id, discordance);
-    put_family(tables.families, study, task.id, margin);
+    tables.families.push_back(std::move(discordance));
+    tables.families.push_back(std::move(margin));
 }
 
 // ---- tasks and panels
@@ -357,10 +298,12 @@ struct RuleLine {
     std::string level, finding, context;
     std::size_t rule = 0;
     std::int64_t n_pos = 0, n_neg = 0, n = std::numeric_limits<std::int64_t>::max(), queries = 0;
+    std::int64_t patients = 0;  // of the labelled rows, cell by cell
 
     void add(const study::Cell& cell, study::Rule which) {
         n_pos += cell.positives;
         n_neg += cell.negatives;
+        patients += cell.patients;
         queries += cell.positive_queries;
         for (const study::Candidates& candidates : cell.candidates) {
             if (candidates.rule == which) n = std::min(n, candidates.n);
@@ -381,6 +324,9 @@ void put_rule(Rows& rows, const study::Study& study, const TaskWork& work, std::
     rows.put("primary", line.rule == 0);
     rows.put("n_pos", line.n_pos);
     rows.put("n_neg", line.n_neg);
+    rows.put("prevalence", static_cast<double>(line.n_pos) / static_cast<double>(line.n_pos + line.n_neg));
+    rows.put("images_a_patient",
+             static_cast<double>(line.n_pos + line.n_neg) / static_cast<double>(line.patients));
     rows.put("n", line.n);
     rows.put("queries", line.queries);
     rows.put("discordant", summary.discordant);
@@ -391,7 +337,7 @@ void put_rule(Rows& rows, const study::Study& study, const TaskWork& work, std::
 }
 
 bool scores(const study::Cell& cell, study::Rule rule) {
-    return cell.scored() && std::ranges::any_of(cell.candidates, [&](const study::Candidates& c) {
+    return cell.in_figures() && std::ranges::any_of(cell.candidates, [&](const study::Candidates& c) {
                return c.rule == rule && !c.unscored;
            });
 }
@@ -417,7 +363,7 @@ ResultTable rules_table(const study::Study& study, const std::vector<TaskWork>& 
         const TaskWork& here = work[result.work];
         const study::Cell& cell = here.cells[result.cell];
         RuleLine line{"cell", study.tasks[here.task].findings[static_cast<std::size_t>(cell.finding)],
-                      here.pool.contexts[static_cast<std::size_t>(cell.context)], result.rule};
+                      here.contexts[static_cast<std::size_t>(cell.context)].name, result.rule};
         line.add(cell, here.rules[result.rule]);
         put_rule(rows, study, here, result.encoder, line, result.summary);
     }
@@ -454,7 +400,7 @@ ResultTable skipped_table(const study::Study& study, const std::vector<TaskWork>
                 if (!candidates.unscored || candidates.draw != 0) continue;
                 task.push_back(of.id);
                 finding.push_back(of.findings[static_cast<std::size_t>(cell.finding)]);
-                context.push_back(here.pool.contexts[static_cast<std::size_t>(cell.context)]);
+                context.push_back(here.contexts[static_cast<std::size_t>(cell.context)].name);
                 rule.push_back(text_of(study::name_of(candidates.rule)));
                 primary.push_back(candidates.rule == here.rules.front());
                 n_pos.push_back(cell.positives);
@@ -488,8 +434,7 @@ ResultTable exclusions_table(const study::Study& study, const std::vector<TaskWo
     return table;
 }
 
-std::vector<ResultTable> result_tables(const study::Study& study, const std::vector<TaskWork>& work,
-                                       const Counted& counted) {
+RateTables rate_tables(const study::Study& study, const std::vector<TaskWork>& work, const Counted& counted) {
     FindingTables findings;
     TaskTables tasks;
     for (std::size_t w = 0; w < work.size(); ++w) {
@@ -500,16 +445,9 @@ std::vector<ResultTable> result_tables(const study::Study& study, const std::vec
         put_findings_of_task(findings, study, work[w], results);
         put_task_level(tasks, study, work[w], results);
     }
-    std::vector<ResultTable> tables;
-    tables.push_back(cells_table(study, work, counted));
-    tables.push_back(findings.findings.take());
-    tables.push_back(tasks.tasks.take());
-    tables.push_back(tasks.panels.take());
-    tables.push_back(rules_table(study, work, counted));
-    tables.push_back(findings.families.take());
-    tables.push_back(skipped_table(study, work));
-    tables.push_back(exclusions_table(study, work));
-    return tables;
+    return {{cells_table(study, work, counted), findings.findings.take(), tasks.tasks.take(),
+             tasks.panels.take(), rules_table(study, work, counted)},
+            std::move(findings.families)};
 }
 
 }  // namespace candor::campaign

@@ -11,9 +11,13 @@
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
+#include "candor/campaign/ablation_table.hpp"
+#include "candor/campaign/association_tables.hpp"
+#include "candor/campaign/blind_sets_mpi.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
+#include "candor/campaign/retention_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
@@ -32,6 +36,7 @@ void warn_of(const Prepared& prepared, const Log& log) {
             log.warning(report.file.path + " carries no ids: its rows were joined to the table by position");
         }
     }
+    for (const std::string& note : prepared.erased.notes) log.warning(note);
     const study::Study& study = prepared.inputs.study;
     for (std::size_t d = 0; d < study.datasets.size(); ++d) {
         const study::Table& table = prepared.inputs.tables[d];
@@ -78,6 +83,16 @@ void warn_of_ties(const study::Study& study, const std::vector<TaskWork>& work, 
     }
 }
 
+/// All candidate rules, those that the study does not name behind those that it does.
+void add_every_rule(study::Operator& op) {
+    for (const study::Rule rule :
+         {study::Rule::equal, study::Rule::distinct, study::Rule::literal, study::Rule::unequal}) {
+        if (rule != op.candidates && std::ranges::find(op.also, rule) == op.also.end())
+            op.also.push_back(rule);
+    }
+    op.also_is_set = true;
+}
+
 /// Feature columns of each encoder of the study.
 std::vector<std::int64_t> dimensions_of(const study::Study& study, const FeatureAudit& audit) {
     std::map<std::string, std::int64_t> by_id;
@@ -90,12 +105,15 @@ std::vector<std::int64_t> dimensions_of(const study::Study& study, const Feature
     return dimensions;
 }
 
-/// True where `output` is a finished results file of the same study and inputs.
-bool holds_these_results(const std::string& output, const study::Study& study, const std::string& inputs) {
+/// True where `output` is a finished results file of the same study and inputs, ablations likewise.
+bool holds_these_results(const std::string& output, const study::Study& study, const std::string& inputs,
+                         bool ablations) {
     try {
         const store::ResultsReader reader(output);
         return reader.attribute("/run", "study") == store::AttributeValue(study.effective) &&
-               reader.attribute("/run", "inputs") == store::AttributeValue(inputs);
+               reader.attribute("/run", "inputs") == store::AttributeValue(inputs) &&
+               reader.attribute("/run", "ablations") ==
+                   store::AttributeValue(static_cast<std::int64_t>(ablations));
     } catch (const Error&) {
         return false;
     }
@@ -127,12 +145,46 @@ void require_some_cell(const Prepared& prepared) {
     }
 }
 
+/// What the searches of some work found on this rank, what was delivered to it to count, and on rank 0 the
+/// counts.
+struct Searched {
+    std::vector<Found> found, owned;
+    Counted counted;
+};
+
+Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                              const std::vector<TaskWork>& work, const RunOptions& options, int threads,
+                              const Log& log, SearchCost& cost) {
+    const study::Study& study = prepared.inputs.study;
+    const std::vector<SearchItem> items = search_items(study, work, dimensions_of(study, prepared.audit));
+    const std::vector<int> placed = place_items(items, work, world.size());
+    Searched searched;
+    searched.found = search_mine(prepared.inputs, work, items, placed, world.rank(),
+                                 {options.block_rows, threads}, log, cost);
+    searched.owned = deliver_mpi(world, work, searched.found, counting_owners(study, work, world.size()));
+    searched.counted = count_mpi(world, study, work, searched.owned, threads, log);
+    return searched;
+}
+
+/// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
+/// Rank 0's table.
+store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                              const Counted& counted, const RunOptions& options, int threads, const Log& log,
+                              SearchCost& cost) {
+    const study::Study& study = prepared.inputs.study;
+    log.detail("searching again without context match");
+    std::vector<TaskWork> merged;
+    for (const TaskWork& work : prepared.work) merged.push_back(merge_contexts(study, work));
+    const Searched searched = search_and_count_mpi(world, prepared, merged, options, threads, log, cost);
+    if (world.rank() != 0) return {};
+    return ablation_table(study, prepared.work, counted, merged, searched.counted);
+}
+
 }  // namespace
 
-Prepared prepare_mpi(const parallel::Communicator& world, const std::string& study_file,
-                     const std::vector<std::string>& overrides, const Log& log) {
+Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, const Log& log) {
     Prepared prepared;
-    prepared.inputs = load_inputs_mpi(world, study_file, overrides);
+    prepared.inputs = std::move(inputs);
     const study::Study& study = prepared.inputs.study;
     std::vector<study::Pool> drafts;
     for (const study::Task& task : study.tasks)
@@ -141,9 +193,12 @@ Prepared prepare_mpi(const parallel::Communicator& world, const std::string& stu
     log.detail("reading and checking the features");
     prepared.audit = audit_features_mpi(world, prepared.inputs, drafts);
     if (const auto problems = prepared.audit.problems(study); !problems.empty()) throw problems.front();
+    prepared.erased = audit_erased_mpi(world, prepared.inputs, drafts);
+    if (const auto problems = prepared.erased.problems(study); !problems.empty()) throw problems.front();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
-        prepared.work.push_back(make_work(
-            study, t, study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t])));
+        study::Pool pool = study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t]);
+        prepared.erased.count_exclusions(study, t, pool);
+        prepared.work.push_back(make_work(study, t, std::move(pool)));
     }
     return prepared;
 }
@@ -161,12 +216,14 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     });
     if (!lock) lock.emplace(options.output, store::OutputLock::Part::follower);
 
-    const Prepared prepared = prepare_mpi(world, options.study_file, options.overrides, log);
+    Inputs inputs = load_inputs_mpi(world, options.study_file, options.overrides);
+    if (options.ablations) add_every_rule(inputs.study.op);
+    const Prepared prepared = prepare_mpi(world, std::move(inputs), log);
     const study::Study& study = prepared.inputs.study;
     record.inputs = describe_inputs(prepared);
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
         if (options.overwrite || !std::filesystem::exists(options.output)) return {};
-        if (holds_these_results(options.output, study, record.inputs)) return "done";
+        if (holds_these_results(options.output, study, record.inputs, options.ablations)) return "done";
         throw UsageError(options.output,
                          "exists and holds something else than this study's results; name another output "
                          "or give --overwrite");
@@ -178,22 +235,47 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     require_some_cell(prepared);
     warn_of(prepared, log);
 
-    const std::vector<SearchItem> items =
-        search_items(study, prepared.work, dimensions_of(study, prepared.audit));
-    const std::vector<int> placed = place_items(items, prepared.work, world.size());
-    const std::vector<Found> found = search_mine(prepared.inputs, prepared.work, items, placed, world.rank(),
-                                                 {options.block_rows, threads}, log, record.cost);
-    const std::vector<Found> owned =
-        deliver_mpi(world, prepared.work, found, counting_owners(study, prepared.work, world.size()));
-    const Counted counted = count_mpi(world, study, prepared.work, owned, threads, log);
+    const Searched searched =
+        search_and_count_mpi(world, prepared, prepared.work, options, threads, log, record.cost);
+    const Counted& counted = searched.counted;
     warn_of_ties(study, prepared.work, counted, log);
+
+    BlindSetResults blind = blind_sets_mpi(world, study, prepared.work, searched.owned, threads, log);
+    RetentionResults retention =
+        retention_mpi(world, prepared.inputs, prepared.work, prepared.erased, searched.owned, threads, log);
+    store::ResultTable ablations;
+    if (options.ablations)
+        ablations = ablate_mpi(world, prepared, counted, options, threads, log, record.cost);
 
     record.threads = threads;
     record.block_rows = options.block_rows;
     record.program = options.program;
-    const std::vector<store::ResultTable> tables =
-        world.rank() == 0 ? result_tables(study, prepared.work, counted) : std::vector<store::ResultTable>();
-    record_mpi(world, options.output, prepared, tables, found, record);
+    record.ablations = options.ablations;
+    RecordedResults results;
+    if (world.rank() == 0) {
+        RateTables rates = rate_tables(study, prepared.work, counted);
+        std::vector<TestFamily> families = std::move(rates.families);
+        const auto add = [&](store::ResultTable& table, std::vector<TestFamily>* more = nullptr) {
+            results.tables.push_back(std::move(table));
+            if (more != nullptr) families.insert(families.end(), more->begin(), more->end());
+        };
+        for (store::ResultTable& table : rates.tables) add(table);
+        if (options.ablations) add(ablations);
+        add(blind.overlap, &blind.families);
+        add(blind.overlap_summary);
+        add(blind.consensus);
+        add(retention.table, &retention.families);
+        AssociationTables associations =
+            association_tables(study, prepared.work, counted, prepared.erased.boxes, retention.micro);
+        add(associations.associations);
+        add(associations.distances);
+        add(associations.contrasts, &associations.families);
+        results.tables.push_back(families_table(study, families));
+        results.tables.push_back(skipped_table(study, prepared.work));
+        results.tables.push_back(exclusions_table(study, prepared.work));
+        results.blind_encoders = std::move(blind.blind_encoders);
+    }
+    record_mpi(world, options.output, prepared, results, searched.found, record);
     log.info("wrote " + options.output);
 }
 

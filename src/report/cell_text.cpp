@@ -20,9 +20,33 @@ struct KindRule {
 
 // The first rule that fits a real column decides.
 constexpr std::array kind_rules{
-    KindRule{"panels", "value", ColumnKind::panel},
-    KindRule{"panels", "low", ColumnKind::panel},
-    KindRule{"panels", "high", ColumnKind::panel},
+    KindRule{"panels", "value", ColumnKind::mixed},
+    KindRule{"panels", "low", ColumnKind::mixed},
+    KindRule{"panels", "high", ColumnKind::mixed},
+    KindRule{"associations", "value", ColumnKind::mixed},
+    KindRule{"ablations", "matched*", ColumnKind::share},
+    KindRule{"ablations", "merged*", ColumnKind::share},
+    KindRule{"ablations", "difference*", ColumnKind::share},
+    KindRule{"ablations", "equal", ColumnKind::share},
+    KindRule{"ablations", "distinct", ColumnKind::share},
+    KindRule{"ablations", "literal", ColumnKind::share},
+    KindRule{"ablations", "unequal", ColumnKind::share},
+    KindRule{"overlap*", "*jaccard", ColumnKind::share},
+    KindRule{"consensus", "low", ColumnKind::share},
+    KindRule{"consensus", "high", ColumnKind::share},
+    KindRule{"consensus", "share", ColumnKind::share},
+    KindRule{"retention", "retention", ColumnKind::share},
+    KindRule{"retention", "low", ColumnKind::share},
+    KindRule{"retention", "high", ColumnKind::share},
+    KindRule{"retention", "area", ColumnKind::share},
+    KindRule{"distances", "distance", ColumnKind::share},
+    KindRule{"distances", "low", ColumnKind::share},
+    KindRule{"distances", "high", ColumnKind::share},
+    KindRule{"contrasts", "value", ColumnKind::share},
+    KindRule{"contrasts", "*low", ColumnKind::share},
+    KindRule{"contrasts", "*high", ColumnKind::share},
+    KindRule{"*", "*_share", ColumnKind::share},
+    KindRule{"*", "prevalence", ColumnKind::share},
     KindRule{"*", "d", ColumnKind::share},
     KindRule{"*", "d_low", ColumnKind::share},
     KindRule{"*", "d_high", ColumnKind::share},
@@ -40,19 +64,22 @@ constexpr std::array kind_rules{
 };
 
 bool fits(std::string_view pattern, std::string_view name) {
+    if (pattern == "*") return true;
     if (pattern.starts_with('*')) return name.ends_with(pattern.substr(1));
     if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
     return pattern == name;
 }
 
-/// Statistics of `panels` that are no share: how many encoders, and whether (0 or 1).
-bool counts(const store::ResultTable& panels, std::int64_t row) {
-    const store::Column* statistic = panels.find("statistic");
-    if (!statistic) return false;
-    const auto* names = std::get_if<std::vector<std::string>>(&statistic->values);
-    if (!names) return false;
+/// Whether the row of a mixed column holds a share: of `panels`, all but the counts of encoders and the flag;
+/// of `associations`, mean rates and shares, not correlations and slopes.
+bool holds_share(const store::ResultTable& table, std::int64_t row) {
+    const bool panels = table.name == "panels";
+    const store::Column* column = table.find(panels ? "statistic" : "kind");
+    const auto* names = column ? std::get_if<std::vector<std::string>>(&column->values) : nullptr;
+    if (!names) return panels;
     const std::string& name = (*names)[static_cast<std::size_t>(row)];
-    return name.starts_with("above_") || name == "best_below_half";
+    if (panels) return !name.starts_with("above_") && name != "best_below_half";
+    return name == "bin" || name == "share";
 }
 
 }  // namespace
@@ -86,8 +113,8 @@ std::string cell_text(const store::ResultTable& table, const store::Column& colu
         case ColumnKind::cap:
             return format_fixed(value, 3);
         // Percentages and counts share these columns, so a percentage says what it is.
-        case ColumnKind::panel:
-            return counts(table, row) ? significant(value, 3) : percent(value) + " %";
+        case ColumnKind::mixed:
+            return holds_share(table, row) ? percent(value) + " %" : significant(value, 3);
         default:
             return significant(value, 4);
     }

@@ -27,14 +27,16 @@ std::size_t patient_of(const Pool& pool, const Context& context, ContextRow row)
     return static_cast<std::size_t>(pool.patient[pool_row(context, row)]);
 }
 
-/// The labelled rows of a finding in key order.
-Sides sides_of(const Pool& pool, const Context& context, std::int32_t finding) {
+/// The labelled rows of a finding of which `holds` (by PoolRow), in key order.
+Sides sides_of(const Pool& pool, const Context& context, std::int32_t finding,
+               const std::vector<bool>& holds) {
     const std::vector<std::int8_t>& labels = pool.labels[static_cast<std::size_t>(finding)];
     Sides sides;
     for (std::size_t i = 0; i < context.rows.size(); ++i) {
         const ContextRow row(static_cast<std::int64_t>(i));
         const std::int8_t label = labels[pool_row(context, row)];
-        if (label >= 0) sides[static_cast<std::size_t>(label)].push_back(row);
+        if (label >= 0 && holds[pool_row(context, row)])
+            sides[static_cast<std::size_t>(label)].push_back(row);
     }
     return sides;
 }
@@ -89,16 +91,17 @@ std::int64_t size_of(const Study& study, Rule rule, const Cell& cell) {
     return std::max<std::int64_t>(0, std::min({cap_of(study), positives - left_out, negatives - left_out}));
 }
 
-void choose_queries(const Study& study, const Sides& sides, Rule primary, Cell& cell) {
-    if (cell.positives == 0 || cell.negatives == 0) return;
-    cell.queries = sides[positive_side];
-    cell.positive_queries = cell.positives;
+/// `asking` in key order.
+void choose_queries(const Study& study, const Sides& asking, Rule primary, Cell& cell) {
+    if (cell.positives == 0 || cell.negatives == 0 || asking[positive_side].empty()) return;
+    cell.queries = asking[positive_side];
+    cell.positive_queries = std::ssize(cell.queries);
+    const auto& side = asking[negative_side];
     std::int64_t negatives = 0;
-    if (study.op.negative_queries == NegativeQueries::all) negatives = cell.negatives;
+    if (study.op.negative_queries == NegativeQueries::all) negatives = std::ssize(side);
     if (study.op.negative_queries == NegativeQueries::bank) {
-        negatives = std::min(size_of(study, primary, cell) + 1, cell.negatives);
+        negatives = std::min(size_of(study, primary, cell) + 1, std::ssize(side));
     }
-    const auto& side = sides[negative_side];
     cell.queries.insert(cell.queries.end(), side.begin(), side.begin() + negatives);
 }
 
@@ -113,10 +116,11 @@ Entries entries_of(const Pool& pool, const Context& context, const Cell& cell, R
                    const std::vector<ContextRow>& side) {
     const bool by_patient = rule == Rule::distinct;
     const auto identity = [&](ContextRow row) {
-        return by_patient ? patient_of(pool, context, row) : static_cast<std::size_t>(row.value);
+        return by_patient ? patient_of(pool, context, row)
+                          : static_cast<std::size_t>(pool.identity[pool_row(context, row)].value);
     };
     Entries entries{by_patient ? first_of_patients(pool, context, side) : side, {}};
-    std::vector<std::int64_t> entry_of(by_patient ? pool.patients.size() : context.rows.size(), -1);
+    std::vector<std::int64_t> entry_of(by_patient ? pool.patients.size() : pool.image.size(), -1);
     for (std::int64_t i = 0; i < std::ssize(entries.rows); ++i) {
         entry_of[identity(entries.rows[static_cast<std::size_t>(i)])] = i;
     }
@@ -139,8 +143,10 @@ Candidates choose_candidates(const Study& study, const Pool& pool, const Context
     chosen.rule = rule;
     chosen.draw = draw;
     chosen.n = size_of(study, rule, cell);
-    if (cell.positives == 0 || cell.negatives == 0) {
-        chosen.unscored = cell.positives == 0 ? "no positives" : "no negatives";
+    if (cell.queries.empty()) {
+        chosen.unscored = cell.positives == 0   ? "no positives"
+                          : cell.negatives == 0 ? "no negatives"
+                                                : "no positives to ask for";
         return chosen;
     }
     std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
@@ -171,7 +177,10 @@ Candidates choose_candidates(const Study& study, const Pool& pool, const Context
 
 std::vector<Context> contexts_of(const Pool& pool) {
     std::vector<Context> contexts(pool.contexts.size());
-    for (std::size_t c = 0; c < contexts.size(); ++c) contexts[c].position = static_cast<std::int32_t>(c);
+    for (std::size_t c = 0; c < contexts.size(); ++c) {
+        contexts[c].position = static_cast<std::int32_t>(c);
+        contexts[c].name = pool.contexts[c];
+    }
     for (std::size_t i = 0; i < pool.context.size(); ++i) {
         CANDOR_REQUIRE(pool.context[i] >= 0, pool.image[i]);
         contexts[static_cast<std::size_t>(pool.context[i])].rows.emplace_back(static_cast<std::int64_t>(i));
@@ -189,10 +198,10 @@ std::vector<Rule> rules_of(const Study& study, const Pool& pool) {
 }
 
 Cell make_cell(const Study& study, const Task& task, const Pool& pool, const Context& context,
-               std::int32_t finding, const std::vector<Rule>& rules) {
+               std::int32_t finding, const std::vector<Rule>& rules, const std::vector<bool>& asks) {
     CANDOR_REQUIRE(!rules.empty() && finding >= 0 && finding < std::ssize(task.findings),
                    std::to_string(finding));
-    const Sides sides = sides_of(pool, context, finding);
+    const Sides sides = sides_of(pool, context, finding, pool.answers);
     Cell cell;
     cell.finding = finding;
     cell.context = context.position;
@@ -200,7 +209,10 @@ Cell make_cell(const Study& study, const Task& task, const Pool& pool, const Con
     cell.positives = std::ssize(sides[positive_side]);
     cell.negative_patients = patients_of(pool, context, sides[negative_side]);
     cell.positive_patients = patients_of(pool, context, sides[positive_side]);
-    choose_queries(study, sides, rules.front(), cell);
+    std::vector<ContextRow> labelled = sides[negative_side];
+    labelled.insert(labelled.end(), sides[positive_side].begin(), sides[positive_side].end());
+    cell.patients = patients_of(pool, context, labelled);
+    choose_queries(study, sides_of(pool, context, finding, asks), rules.front(), cell);
 
     std::vector<Sides> drawn;
     for (int draw = 0; draw < study.op.draws; ++draw) {

@@ -115,23 +115,51 @@ std::vector<Drawn> draw_rows(const Study& study, const Task& task, std::span<con
     return drawn;
 }
 
-/// An image of a dataset and of its reference is one image (METHODS 1), which a pool cannot hold twice.
-void require_one_row_an_image(const Study& study, std::span<const Table> tables,
-                              const std::vector<Drawn>& rows) {
-    for (std::size_t i = 1; i < rows.size(); ++i) {
+/// Fills `identity`; no image is asked for twice.
+void fill_identity(const Study& study, std::span<const Table> tables, const std::vector<Drawn>& rows,
+                   Pool& pool) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::size_t same = i;
+        // Rows of one image stand side by side in key order.
         for (std::size_t j = i; j-- > 0 && rows[j].image == rows[i].image && rows[j].key == rows[i].key;) {
-            if (name_space(study, rows[i].dataset) != name_space(study, rows[j].dataset)) continue;
+            if (name_space(study, rows[j].dataset) != name_space(study, rows[i].dataset)) continue;
+            same = j;
+            if (!pool.asks[i] || !pool.asks[j]) continue;
             const Dataset& dataset = study.datasets[rows[i].dataset];
             throw DataError({dataset.table, tables[rows[i].dataset].line[rows[i].row], dataset.columns.image,
                              std::string(rows[i].image)},
                             "the image is in dataset \"" + study.datasets[rows[j].dataset].id +
-                                "\" too, which shares its image ids by `reference`",
+                                "\" too, which shares its image ids by `reference`, and both are asked for",
                             "an image may be in one of the two, or the task may take one of the two");
         }
+        pool.identity.emplace_back(same == i ? static_cast<std::int64_t>(i) : pool.identity[same].value);
     }
 }
 
 // ---- what the rows are ----
+
+/// Positions of the patients in use in `pool`, those with a row that asks first; renumbers `pool.patient` to
+/// that order and sets `clusters`.
+std::vector<std::size_t> renumber_patients(Pool& pool, std::size_t patients) {
+    std::vector<bool> asks(patients), used(patients);
+    for (std::size_t i = 0; i < pool.patient.size(); ++i) {
+        const auto patient = static_cast<std::size_t>(pool.patient[i]);
+        used[patient] = true;
+        if (pool.asks[i]) asks[patient] = true;
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t p = 0; p < patients; ++p) {
+        if (asks[p]) order.push_back(p);
+    }
+    pool.clusters = std::ssize(order);
+    for (std::size_t p = 0; p < patients; ++p) {
+        if (used[p] && !asks[p]) order.push_back(p);
+    }
+    std::vector<std::int32_t> renumbered(patients, -1);
+    for (std::size_t i = 0; i < order.size(); ++i) renumbered[order[i]] = static_cast<std::int32_t>(i);
+    for (std::int32_t& p : pool.patient) p = renumbered[static_cast<std::size_t>(p)];
+    return order;
+}
 
 void fill_patients(const Study& study, std::span<const Table> tables, const std::vector<Drawn>& rows,
                    Pool& pool) {
@@ -139,11 +167,9 @@ void fill_patients(const Study& study, std::span<const Table> tables, const std:
     std::vector<Identity> identities;
     for (const Drawn& row : rows) {
         const std::string& patient = tables[row.dataset].patient[row.row];
-        if (patient.empty()) {
-            identities.emplace_back(row.image, row.dataset, true);
-        } else {
-            identities.emplace_back(patient, name_space(study, row.dataset), false);
-        }
+        const bool own = patient.empty();
+        identities.emplace_back(own ? row.image : std::string_view(patient), name_space(study, row.dataset),
+                                own);
     }
     // A named patient stands before an image of the same id, then datasets by position.
     const auto order = [](const Identity& a, const Identity& b) {
@@ -157,9 +183,27 @@ void fill_patients(const Study& study, std::span<const Table> tables, const std:
         const auto at = std::ranges::lower_bound(distinct, identity, order);
         pool.patient.push_back(static_cast<std::int32_t>(at - distinct.begin()));
     }
-    for (const auto& [id, space, own] : distinct) {
-        pool.patients.emplace_back(id);
-        pool.is_own_patient.push_back(own);
+    for (const std::size_t p : renumber_patients(pool, distinct.size())) {
+        pool.patients.emplace_back(std::get<0>(distinct[p]));
+        pool.is_own_patient.push_back(std::get<2>(distinct[p]));
+    }
+}
+
+/// An image of a dataset and of its reference is one image of one patient.
+void require_one_patient_an_image(const Study& study, std::span<const Table> tables,
+                                  const std::vector<Drawn>& rows, const Pool& pool) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto same = static_cast<std::size_t>(pool.identity[i].value);
+        if (pool.patient[i] == pool.patient[same]) continue;
+        const auto named = [&](std::size_t row) {
+            return '"' + pool.patients[static_cast<std::size_t>(pool.patient[row])] + '"';
+        };
+        const Dataset& dataset = study.datasets[rows[i].dataset];
+        throw DataError({dataset.table, tables[rows[i].dataset].line[rows[i].row], dataset.columns.patient,
+                         std::string(rows[i].image)},
+                        "the image is of patient " + named(i) + " here and of patient " + named(same) +
+                            " in dataset \"" + study.datasets[rows[same].dataset].id + '"',
+                        "a dataset and its `reference` share images and patients; name the patient alike");
     }
 }
 
@@ -171,7 +215,7 @@ void fill_contexts(const Study& study, const Task& task, std::span<const Table> 
         std::vector<std::string> values, parts;
         for (const std::string& column : task.context) {
             const Table& table = tables[row.dataset];
-            values.push_back(column == "dataset" ? study.datasets[row.dataset].id
+            values.push_back(column == "dataset" ? study.datasets[name_space(study, row.dataset)].id
                                                  : table.contexts.at(column)[row.row]);
             parts.push_back(values.back().empty() ? "(blank)" : values.back());
         }
@@ -180,6 +224,13 @@ void fill_contexts(const Study& study, const Task& task, std::span<const Table> 
             continue;
         }
         names.push_back(join_text(parts, " / "));
+        if (names.back().starts_with(pooled_reference_name)) {
+            const Dataset& dataset = study.datasets[row.dataset];
+            throw DataError({dataset.table, tables[row.dataset].line[row.row], task.context.back()},
+                            "the name of a context may not start with \"" +
+                                std::string(pooled_reference_name) + "\": " + names.back(),
+                            "this name is for queries against a whole reference");
+        }
         const auto [at, inserted] = values_of.try_emplace(names.back(), values);
         if (at->second != values) {
             const Dataset& dataset = study.datasets[row.dataset];
@@ -216,9 +267,12 @@ void fill_labels(const Task& task, std::span<const Table> tables, const std::vec
 
 /// The figures that follow from the rows and patients.
 void summarise(Pool& pool) {
-    std::vector<std::int64_t> rows(pool.patients.size());
-    for (const std::int32_t patient : pool.patient) ++rows[static_cast<std::size_t>(patient)];
-    pool.repeats_patients = std::ranges::any_of(rows, [](std::int64_t n) { return n > 1; });
+    std::vector<std::int64_t> images(pool.patients.size());
+    for (std::size_t i = 0; i < pool.patient.size(); ++i) {
+        const bool first = pool.identity[i].value == static_cast<std::int64_t>(i);
+        images[static_cast<std::size_t>(pool.patient[i])] += first;
+    }
+    pool.repeats_patients = std::ranges::any_of(images, [](std::int64_t n) { return n > 1; });
     pool.own_patients = std::ranges::count(pool.is_own_patient, true);
 }
 
@@ -244,6 +298,17 @@ std::vector<std::size_t> renumber(std::vector<std::int32_t>& positions, std::siz
     }
     for (std::int32_t& p : positions) p = renumbered[static_cast<std::size_t>(p)];
     return used;
+}
+
+/// First remaining row of the image of each kept row.
+std::vector<PoolRow> renumber_identities(const Pool& draft, const std::vector<std::size_t>& kept) {
+    std::map<std::int64_t, std::int64_t> first;
+    std::vector<PoolRow> identity;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const auto at = first.try_emplace(draft.identity[kept[i]].value, static_cast<std::int64_t>(i)).first;
+        identity.emplace_back(at->second);
+    }
+    return identity;
 }
 
 /// Which rows of the draft remain; the others are counted for the first reason that applies.
@@ -277,7 +342,7 @@ std::vector<std::size_t> remaining_rows(const Study& study, const Task& task, co
 }
 
 void count_own_patients(const Study& study, const Task& task, Pool& pool) {
-    for (const std::size_t d : task.datasets) {
+    for (const std::size_t d : pool_datasets(study, task)) {
         std::int64_t own = 0;
         for (std::size_t i = 0; i < pool.image.size(); ++i) {
             own += static_cast<std::size_t>(pool.dataset[i]) == d &&
@@ -292,7 +357,7 @@ void count_policies(const Study& study, const Task& task, Pool& pool) {
         return policy == LabelAs::excluded ? std::string("excluded")
                                            : "counted " + std::string(name_of(policy));
     };
-    for (const std::size_t d : task.datasets) {
+    for (const std::size_t d : pool_datasets(study, task)) {
         for (std::size_t f = 0; f < task.findings.size(); ++f) {
             std::int64_t uncertain = 0, blank = 0;
             for (std::size_t i = 0; i < pool.image.size(); ++i) {
@@ -336,23 +401,35 @@ std::vector<Leak> find_leaks(const Study& study, std::span<const Table> tables, 
     return leaks;
 }
 
+std::vector<std::size_t> pool_datasets(const Study& study, const Task& task) {
+    std::vector<std::size_t> datasets = task.datasets;
+    for (const std::size_t d : task.datasets) {
+        const std::size_t reference = name_space(study, d);
+        if (std::ranges::find(datasets, reference) == datasets.end()) datasets.push_back(reference);
+    }
+    return datasets;
+}
+
 Pool draft_pool(const Study& study, const Task& task, std::span<const Table> tables) {
     CANDOR_REQUIRE(tables.size() == study.datasets.size(), std::to_string(tables.size()));
     Pool pool;
     std::vector<Drawn> rows;
-    for (const std::size_t d : task.datasets) {
+    for (const std::size_t d : pool_datasets(study, task)) {
         const std::vector<Drawn> drawn = draw_rows(study, task, tables, d, pool);
         rows.insert(rows.end(), drawn.begin(), drawn.end());
     }
     std::ranges::sort(rows, {}, &Drawn::order);
-    require_one_row_an_image(study, tables, rows);
     for (const Drawn& row : rows) {
         pool.dataset.push_back(static_cast<std::int32_t>(row.dataset));
         pool.table_row.emplace_back(static_cast<std::int64_t>(row.row));
         pool.image.emplace_back(row.image);
         pool.key.push_back(row.key);
+        pool.asks.push_back(std::ranges::find(task.datasets, row.dataset) != task.datasets.end());
+        pool.answers.push_back(study.datasets[row.dataset].reference.empty());
     }
+    fill_identity(study, tables, rows, pool);
     fill_patients(study, tables, rows, pool);
+    require_one_patient_an_image(study, tables, rows, pool);
     fill_contexts(study, task, tables, rows, pool);
     fill_labels(task, tables, rows, pool);
     summarise(pool);
@@ -372,9 +449,12 @@ Pool final_pool(const Study& study, const Task& task, const Pool& draft, const F
     pool.key = pick(draft.key, kept);
     pool.patient = pick(draft.patient, kept);
     pool.context = pick(draft.context, kept);
+    pool.asks = pick(draft.asks, kept);
+    pool.answers = pick(draft.answers, kept);
+    pool.identity = renumber_identities(draft, kept);
     for (const auto& labels : draft.labels) pool.labels.push_back(pick(labels, kept));
     for (const auto& stated : draft.stated) pool.stated.push_back(pick(stated, kept));
-    const std::vector<std::size_t> patients = renumber(pool.patient, draft.patients.size());
+    const std::vector<std::size_t> patients = renumber_patients(pool, draft.patients.size());
     pool.patients = pick(draft.patients, patients);
     pool.is_own_patient = pick(draft.is_own_patient, patients);
     pool.contexts = pick(draft.contexts, renumber(pool.context, draft.contexts.size()));

@@ -418,10 +418,13 @@ void read_contrasts(const File& file, Study& study) {
         const std::string owner = "contrast \"" + contrast.id + '"';
         const Task& task =
             study.tasks[positions_of(section, "task", "task", owner, {contrast.task}, study.tasks)[0]];
+        std::set<std::size_t> in_an_arm;
         for (const auto& [name, encoders] : contrast.arms) {
             for (const std::size_t e : positions_of(arms, name, "encoder", owner, encoders, study.encoders)) {
                 arms.require(std::ranges::find(task.encoders, e) != task.encoders.end(), name,
                              "encoder \"" + study.encoders[e].id + "\" is not in task \"" + task.id + '"');
+                arms.require(in_an_arm.insert(e).second, name,
+                             "encoder \"" + study.encoders[e].id + "\" is in another arm already");
             }
         }
     }

@@ -110,12 +110,6 @@ class Failure(unittest.TestCase):
         self.study.write("study.toml", self.study.text.replace("k = 2", "k = 0"))
         self.on_1_and_3_ranks(2, "study.toml", "operator.k")
 
-    def test_a_reference_dataset_is_refused_not_ignored(self):
-        self.study.write("study.toml", self.study.text.replace('table = "table.csv"', 'table = "table.csv"\n'
-                                                               'reference = "other"') +
-                         '[[dataset]]\nid = "other"\ntable = "table.csv"\nfeatures = "{encoder}.h5"\n')
-        self.on_1_and_3_ranks(2, "reference")
-
     def test_numbers_beyond_reason(self):
         self.on_1_and_3_ranks(2, "--block", options=["--block", "9223372036854775807"])
         self.on_1_and_3_ranks(2, "resamples", options=["--set", "bootstrap.resamples=9223372036854775807"])

@@ -206,6 +206,35 @@ class Import(unittest.TestCase):
             self.assertEqual(file["finding"][4], b"Mass")
             self.assertEqual(file["image_id"][1], b"a")
 
+    def test_regions_of_npz_and_hdf5(self):
+        images, regions = ["a", "a", "b", "c", "c"], ["Edema", "Mass", "Mass", "Edema", "Mass"]
+        np.savez(self.path("x.npz"), features=VALUES, image_id=np.array(images), region=np.array(regions))
+        with h5py.File(self.path("x.h5"), "w") as file:
+            file["features"] = VALUES
+            file["image_id"] = [i.encode() for i in images]
+            file["deep/region"] = [r.encode() for r in regions]
+        np.save(self.path("x.npy"), VALUES)
+        for origin in ((self.path("x.npz"), "--finding-key", "region"),
+                       (self.path("x.h5"), "--finding-key", "deep/region"),
+                       (self.path("x.npy"), "--ids", self.path("x.npz"), "--finding-key", "region")):
+            done = self.candor("-o", self.out, "--overwrite", *origin)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with h5py.File(self.out) as file:
+                self.assertEqual([r.decode() for r in file["finding"][:]], regions)
+                self.assertEqual([i.decode() for i in file["image_id"][:]], images)
+        os.remove(self.out)
+        # Without its regions the file is one of features, where an image comes once.
+        self.refused(3, 'id "a"', self.path("x.npz"))
+        self.refused(3, 'no array "regoin"', self.path("x.npz"), "--finding-key", "regoin")
+        np.savez(self.path("y.npz"), features=VALUES, image_id=np.array(images), region=np.array(regions[1:]))
+        self.refused(3, "has 4 findings, but 5 ids", self.path("y.npz"), "--finding-key", "region")
+        np.savez(self.path("y.npz"), features=VALUES, image_id=np.array(images), region=np.array([""] * 5))
+        self.refused(3, 'id "a"', self.path("y.npz"), "--finding-key", "region")
+        self.refused(2, "--finding-key", self.path("x.npy"), "--ids", self.text("t.csv", "image_id\na\n"),
+                     "--finding-key", "region")
+        self.refused(2, "t.txt", self.path("x.npy"), "--ids", self.text("t.txt", "a\n"),
+                     "--finding-key", "region")
+
     # ---- CSV
 
     def test_csv_columns(self):

@@ -1,5 +1,6 @@
-"""The studies in inputs/: their features are what their script makes, and they run as they stand."""
+"""The studies in inputs/: their files are what their script makes, and they run as they stand."""
 
+import csv
 import os
 import subprocess
 import sys
@@ -15,28 +16,55 @@ INPUTS = os.path.join(os.environ["CANDOR_SOURCE"], "inputs")
 
 
 class Inputs(unittest.TestCase):
-    def test_committed_features_are_made_by_the_script(self):
+    def test_committed_files_are_made_by_the_script(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-B", os.path.join(INPUTS, "make_features.py"),
                             os.environ["CANDOR"], folder], check=True)
-            with open(os.path.join(folder, "digits", "table.csv"), "rb") as made, \
-                    open(os.path.join(INPUTS, "digits", "table.csv"), "rb") as kept:
-                self.assertEqual(made.read(), kept.read())
-            for study, encoders in (("wdbc", 5), ("digits", 7)):
-                names = sorted(os.listdir(os.path.join(INPUTS, study, "features")))
-                self.assertEqual(names, sorted(os.listdir(os.path.join(folder, study, "features"))))
+            for name in ("table.csv", "boxes.csv"):
+                with open(os.path.join(folder, "digits", name), "rb") as made, \
+                        open(os.path.join(INPUTS, "digits", name), "rb") as kept:
+                    self.assertEqual(made.read(), kept.read(), name)
+            for place, encoders in (("wdbc/features", 5), ("digits/features", 7), ("digits/erased", 7)):
+                names = sorted(os.listdir(os.path.join(INPUTS, place)))
+                self.assertEqual(names, sorted(os.listdir(os.path.join(folder, place))))
                 self.assertEqual(len(names), encoders)
                 for name in names:
-                    with self.subTest(study=study, features=name), \
-                            h5py.File(os.path.join(folder, study, "features", name)) as made, \
-                            h5py.File(os.path.join(INPUTS, study, "features", name)) as kept:
-                        np.testing.assert_array_equal(made["image_id"][:], kept["image_id"][:])
+                    with self.subTest(place=place, features=name), \
+                            h5py.File(os.path.join(folder, place, name)) as made, \
+                            h5py.File(os.path.join(INPUTS, place, name)) as kept:
+                        self.assertEqual(made.keys(), kept.keys())
+                        for text in kept.keys() - {"features"}:
+                            np.testing.assert_array_equal(made[text][:], kept[text][:])
                         a, b = made["features"], kept["features"]
                         self.assertEqual(a.dtype, b.dtype)
                         # Another BLAS may round the doubles otherwise: then the stored type's last bit may
                         # flip (eps is its unit step at 1), or a rectified 0 become some rounding error.
                         np.testing.assert_allclose(a[:].astype(float), b[:].astype(float),
                                                    rtol=np.finfo(a.dtype).eps, atol=1e-12)
+
+    def test_erased_pixels_are_the_mean_inside_the_boxes_and_the_original_outside(self):
+        digits = os.path.join(INPUTS, "digits")
+        with open(os.path.join(digits, "source.csv"), encoding="utf-8") as f:
+            pixels = {r[0]: np.array(r[2:], float).reshape(8, 8) for r in list(csv.reader(f))[1:]}
+        with open(os.path.join(digits, "table.csv"), encoding="utf-8") as f:
+            positive = {(r["image_id"], finding) for r in csv.DictReader(f)
+                        for finding in r if r[finding] == "1"}
+        inside = {key: np.zeros((8, 8), bool) for key in positive}
+        with open(os.path.join(digits, "boxes.csv"), encoding="utf-8") as f:
+            for r in csv.DictReader(f):
+                x, y, width, height = (int(r[c]) for c in ("x", "y", "width", "height"))
+                self.assertLessEqual(max(x + width, y + height), 8)
+                inside[r["image_id"], r["finding"]][y:y + height, x:x + width] = True
+        with h5py.File(os.path.join(digits, "erased", "pixels.h5")) as f:
+            found = {(i.decode(), r.decode()): row.astype(float).reshape(8, 8)
+                     for i, r, row in zip(f["image_id"][:], f["finding"][:], f["features"][:])}
+        self.assertEqual(found.keys(), positive)
+        self.assertEqual(len(found), 1797)
+        for (image, region), erased in found.items():
+            here = inside[image, region]
+            self.assertTrue(here.any(), image)
+            # Exact: the mean is a multiple of 1/64 below 16, which half precision holds.
+            np.testing.assert_array_equal(erased, np.where(here, pixels[image].mean(), pixels[image]), image)
 
     def test_studies_run_and_agree_with_the_reference(self):
         for study in ("wdbc", "digits"):

@@ -4,7 +4,9 @@ import os
 import tempfile
 import unittest
 
-from reference.agreement import disagreements, run_candor
+import h5py
+
+from reference.agreement import TEXT_KEYS, disagreements, run_candor
 from reference.study_maker import make_study
 
 STUDIES = 40
@@ -13,10 +15,15 @@ STUDIES = 40
 class Agreement(unittest.TestCase):
     def test_random_studies(self):
         for seed in range(STUDIES):
+            ablations = seed % 3 == 0
             with self.subTest(seed=seed), tempfile.TemporaryDirectory() as folder:
                 study = make_study(folder, seed)
-                problems = disagreements(study, run_candor(study, os.path.join(folder, "out.h5")))
+                out = run_candor(study, os.path.join(folder, "out.h5"), *["--ablations"] * ablations)
+                problems = disagreements(study, out, ablations)
                 self.assertEqual(problems[:20], [], f"{len(problems)} differences")
+                with h5py.File(out) as file:
+                    missing = TEXT_KEYS.keys() - file["tables"].keys()
+                self.assertEqual(missing, set() if ablations else {"ablations"})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """The method a second time: discordance, levels, bootstrap and tests in plain numpy.
 
+Blind sets, retention, associations and ablations stand in files of their own beside this one.
+
 Written from the description of the method alone, by brute force and in double precision, without a look at
 the program: every cosine of a context is computed, every list sorted, every resample counted. It is slow and
 means to be obvious. `run(study_file)` returns what `candor run` should have written.
@@ -12,8 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reference.cohort import Cell, draw_pool, load_study, make_cell
-from reference.streams import stream_below
+from reference.ablations import ablation_rows
+from reference.associations import (contrast_rows, correct_associations, distance_rows, slope_rows,
+                                    spearman_rows)
+from reference.blind_sets import blind_counts, consensus_rows, overlap_rows
+from reference.cohort import Cell, asking_contexts, draw_pool, load_study, make_cell, pooled_cells
+from reference.inference import (benjamini_hochberg, bootstrap_p, divide, interval, resample_weights,
+                                 smallest_bootstrap_p)
+from reference.retention import mean_areas, retention_rows
 
 
 # ---- the operator ----------------------------------------------------------------------------------------
@@ -34,56 +42,6 @@ def operator(units, lists, queries, k):
 def pair_counts(positive, negative):
     """Twice the U statistic of scores, pair by pair: [s+ > s-] counts two, equality one."""
     return 2 * (positive[:, None] > negative[None, :]) + (positive[:, None] == negative[None, :])
-
-
-# ---- bootstrap and intervals -----------------------------------------------------------------------------
-
-def resample_weights(seed, task, resamples, patients):
-    w = np.zeros((resamples, patients), np.int64)
-    for b in range(resamples):
-        np.add.at(w[b], stream_below(seed, f"bootstrap/{task}", b, patients, patients), 1)
-    return w
-
-
-def divide(a, b):
-    """a / b, NaN where b is 0."""
-    a, b = np.asarray(a, float), np.asarray(b, float)
-    return np.divide(a, b, out=np.full(np.broadcast(a, b).shape, np.nan), where=b != 0)
-
-
-def interval(replicates, confidence):
-    valid = replicates[~np.isnan(replicates)]
-    if not len(valid):
-        return math.nan, math.nan, 0
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(valid, [tail, 1 - tail], method="linear")
-    return float(low), float(high), len(valid)
-
-
-def bootstrap_p(replicates, null):
-    valid = replicates[~np.isnan(replicates)]
-    if not len(valid):
-        return math.nan
-    m = len(valid) + 1
-    return min(1.0, 2 * min((1 + (valid <= null).sum()) / m, (1 + (valid >= null).sum()) / m))
-
-
-def smallest_bootstrap_p(valid):
-    """What `bootstrap_p` gives where every one of `valid` replicates lies on one side."""
-    return 2 / (valid + 1)
-
-
-def benjamini_hochberg(p):
-    """q values; an undefined p stays undefined and does not count."""
-    p = np.asarray(p, float)
-    q = np.full(len(p), np.nan)
-    defined = np.flatnonzero(~np.isnan(p))
-    order = defined[np.argsort(p[defined], kind="stable")]
-    running = 1.0
-    for rank in range(len(order), 0, -1):
-        running = min(running, p[order[rank - 1]] * len(order) / rank)
-        q[order[rank - 1]] = running
-    return q
 
 
 # ---- what a cell and a group of cells say ----------------------------------------------------------------
@@ -222,8 +180,10 @@ class Tables(dict):
     """Rows by table and key."""
 
     def __init__(self):
-        super().__init__((name, {}) for name in ("cells", "findings", "tasks", "rules", "skipped", "panels",
-                                                 "families"))
+        super().__init__((name, {}) for name in (
+            "cells", "findings", "tasks", "rules", "skipped", "panels", "families", "overlap",
+            "overlap_summary", "consensus", "retention", "associations", "distances", "contrasts",
+            "ablations"))
 
 
 def rules_of(study, pool):
@@ -231,39 +191,50 @@ def rules_of(study, pool):
     rules = [op["candidates"]] + list(op["also"])
     if pool.repeats and not study["also_is_set"] and "distinct" not in rules:
         rules.append("distinct")
+    if study["ablations"]:
+        rules += [r for r in ("equal", "distinct", "literal", "unequal") if r not in rules]
     return rules
+
+
+def in_figures(group):
+    """The cells that count in findings and tasks: queries against a whole reference do not."""
+    return [s for s in group if not s.cell.pooled_reference]
+
+
+def score_cell(study, pool, weights, encoder, cell):
+    draws = [operator(pool.units[encoder], lists, cell.queries, study["operator"]["k"])
+             for lists in cell.lists]
+    dm = np.array([v[2, :cell.positives] for v in draws])
+    return Scores(cell, (dm > 0).astype(np.int64), (dm == 0).astype(np.int64), draws[0],
+                  np.array(pool.patient)[cell.queries], weights)
 
 
 def score(study, task, pool, weights, tables):
     """{(encoder, rule, finding): [Scores]} of the scored cells; the others become rows of `skipped`."""
     primary = study["operator"]["candidates"]
-    patient = np.array(pool.patient)
     out = {}
     for rule in rules_of(study, pool):
         for f, finding in enumerate(task["findings"]):
             for encoder in task["encoders"]:
                 out[encoder, rule, finding] = []
-            for c in range(len(pool.contexts)):
-                cell = make_cell(study, pool, f, finding, c, rule)
+            cells = [make_cell(study, pool, f, finding, c, rule) for c in asking_contexts(pool)]
+            for cell in cells + pooled_cells(study, task, pool, f, finding, rule):
                 if cell.reason:
                     tables["skipped"][task["id"], finding, cell.context, rule] = {
                         "primary": int(rule == primary), "n_pos": cell.n_pos, "n_neg": cell.n_neg,
                         "n": cell.n, "reason": cell.reason}
                     continue
                 for encoder in task["encoders"]:
-                    draws = [operator(pool.units[encoder], lists, cell.queries, study["operator"]["k"])
-                             for lists in cell.lists]
-                    dm = np.array([v[2, :cell.positives] for v in draws])
-                    out[encoder, rule, finding].append(
-                        Scores(cell, (dm > 0).astype(np.int64), (dm == 0).astype(np.int64), draws[0],
-                               patient[cell.queries], weights))
+                    out[encoder, rule, finding].append(score_cell(study, pool, weights, encoder, cell))
     return out
 
 
 def pooled_row(group, confidence, primary):
     """What every table says of pooled cells, and the observed and resampled d and rate_mid."""
     d, mid = rates(sum(s.sums() for s in group))
-    return {"n_pos": sum(s.cell.n_pos for s in group), "n_neg": sum(s.cell.n_neg for s in group),
+    n_pos, n_neg = sum(s.cell.n_pos for s in group), sum(s.cell.n_neg for s in group)
+    return {"n_pos": n_pos, "n_neg": n_neg, "prevalence": n_pos / (n_pos + n_neg),
+            "images_a_patient": (n_pos + n_neg) / sum(s.cell.patients for s in group),
             "n": min(s.cell.n for s in group), "primary": int(primary), **plain_counts(group),
             **rate_fields(d, mid, patients_of(group), confidence)}, d, mid
 
@@ -274,26 +245,30 @@ def margin_row(group, confidence):
 
 
 def tabulate(study, task, encoder, rule, groups, tables):
-    """Rows of one encoder under one rule at every level. Returns its rate_mid by level for the primary rule."""
+    """Rows of one encoder under one rule at every level.
+
+    Returns its observed and resampled rate_mid by (level, finding) for the primary rule.
+    """
     name, confidence = task["id"], study["bootstrap"]["confidence"]
     primary = rule == study["operator"]["candidates"]
-    whole = [s for group in groups.values() for s in group]
-    if not whole:
-        return {}
-    by_finding = []
+    whole = in_figures(s for group in groups.values() for s in group)
+    by_finding, levels = [], {}
     for finding, group in groups.items():
         for s in group:
             row, _, _ = pooled_row([s], confidence, primary)
             tables["rules"][name, encoder, "cell", finding, s.cell.context, rule] = row
             if primary:
                 tables["cells"][name, encoder, finding, s.cell.context] = {
-                    **row, "negative_queries": len(s.cell.queries) - s.cell.positives,
+                    **row, "pooled_reference": int(s.cell.pooled_reference),
+                    "negative_queries": len(s.cell.queries) - s.cell.positives,
                     "draw_sd": spread(draw_rates([s])), **cap_fields(s), **margin_row([s], confidence)[0]}
+        group = in_figures(group)
         if not group:
             continue
         row, d, mid = pooled_row(group, confidence, primary)
         tables["rules"][name, encoder, "finding", finding, "", rule] = row
         if primary:
+            levels["finding", finding] = mid
             margin, auroc, balanced = margin_row(group, confidence)
             by_finding.append((d, mid, auroc, balanced, draw_rates(group)))
             tables["findings"][name, encoder, finding] = {
@@ -303,6 +278,8 @@ def tabulate(study, task, encoder, rule, groups, tables):
                 "margin_excludes_half": excludes_half(margin["margin_auroc_low"],
                                                       margin["margin_auroc_high"]),
                 **margin}
+    if not whole:
+        return {}
     row, _, middle = pooled_row(whole, confidence, primary)
     tables["rules"][name, encoder, "task", "", "", rule] = row
     if not primary:
@@ -314,14 +291,14 @@ def tabulate(study, task, encoder, rule, groups, tables):
     tables["tasks"][name, encoder, "macro"] = {
         **plain_counts(whole), **rate_fields(macro, mid, patients_of(whole), confidence),
         "findings": len(by_finding), "draw_sd": spread(draws), **margin_fields(auroc, balanced, confidence)}
-    return {"micro": middle, "macro": mid}
+    return {**levels, ("micro", ""): middle, ("macro", ""): mid}
 
 
 def tabulate_panels(study, task, by_encoder, tables):
-    """by_encoder: {encoder: {level: observed and resampled rate_mid}}."""
+    """by_encoder: {encoder: {(level, finding): observed and resampled rate_mid}}."""
     anchor = {e["id"]: e.get("anchor", False) for e in study["encoders"]}
     for level in ("micro", "macro"):
-        d = np.stack([by_encoder[e][level] for e in task["encoders"]])
+        d = np.stack([by_encoder[e][level, ""] for e in task["encoders"]])
         rows = panel_rows(task["id"], level, task["encoders"], [anchor[e] for e in task["encoders"]], d)
         for key, row in rows.items():
             low, high, valid = interval(row["values"][1:], study["bootstrap"]["confidence"])
@@ -347,9 +324,31 @@ def tabulate_families(study, task, tables):
             "smallest_p": floor, "at_floor": int((p <= floor).sum()), "needed": enough[0] if enough else -1}
 
 
+def tabulate_instruments(study, task, pool, weights, scores, by_encoder, tables):
+    """Blind sets, retention, associations and ablations."""
+    rule = study["operator"]["candidates"]
+    groups = {(e, f): in_figures(scores[e, rule, f]) for e in task["encoders"] for f in task["findings"]}
+    tables["overlap"], tables["overlap_summary"], families = overlap_rows(study, task, groups)
+    tables["families"].update(families)
+    tables["consensus"] = consensus_rows(study, task, groups, weights)
+    tables["retention"], task_retention, families, exclusions = retention_rows(
+        study, task, pool, groups, weights)
+    tables["families"].update(families)
+    pool.exclusions.update(exclusions)
+    tables["associations"] = {**spearman_rows(study, task, by_encoder, task_retention),
+                              **slope_rows(task, by_encoder, mean_areas(study, task, pool))}
+    tables["distances"], families = distance_rows(study, task, by_encoder)
+    tables["families"].update(families)
+    tables["contrasts"] = contrast_rows(study, task, by_encoder)
+    if study["ablations"]:
+        tables["ablations"] = ablation_rows(
+            study, task, pool, scores, in_figures,
+            lambda encoder, cell: score_cell(study, pool, weights, encoder, cell), rates)
+
+
 def run_task(study, task):
     pool = draw_pool(study, task)
-    weights = resample_weights(study["seed"], task["id"], study["bootstrap"]["resamples"], pool.patients)
+    weights = resample_weights(study["seed"], task["id"], study["bootstrap"]["resamples"], pool.clusters)
     tables = Tables()
     scores = score(study, task, pool, weights, tables)
     by_encoder = {}
@@ -362,6 +361,7 @@ def run_task(study, task):
     if by_encoder:
         tabulate_panels(study, task, by_encoder, tables)
     tabulate_families(study, task, tables)
+    tabulate_instruments(study, task, pool, weights, scores, by_encoder, tables)
     return tables, collect_cases(study, task, pool, scores), pool
 
 
@@ -384,10 +384,14 @@ def collect_cases(study, task, pool, all_scores):
             blocks.append(np.stack([s.values for s in scores], axis=1))
     values = np.concatenate(blocks, axis=2) if blocks else np.empty((4, len(task["encoders"]), 0))
     out["c_neg"], out["c_pos"], out["dm"], out["s1"] = values
+    out["blind_encoders"] = blind_counts(out["dm"], out["label"])
     return out
 
 
-def run(path):
+def run(path, ablations=False):
     """All tasks of a study: {task: (tables, cases, pool)}."""
     study = load_study(path)
-    return {task["id"]: run_task(study, task) for task in study["tasks"]}
+    study["ablations"] = ablations
+    results = {task["id"]: run_task(study, task) for task in study["tasks"]}
+    correct_associations(study, [tables for tables, _, _ in results.values()])
+    return results

@@ -38,7 +38,10 @@ def load_study(path):
         columns.update(dataset.get("columns", {}))
         dataset["columns"] = columns
         dataset["table"] = os.path.join(folder, dataset["table"])
-        dataset["features"] = os.path.join(folder, dataset["features"])
+        for pattern in ("features", "erased", "boxes"):
+            if pattern in dataset:
+                dataset[pattern] = os.path.join(folder, dataset[pattern])
+    study["contrasts"] = raw.get("contrast", [])
     study["tasks"] = raw["task"]
     for task in study["tasks"]:
         task.setdefault("splits", study["pool"]["splits"])
@@ -58,6 +61,14 @@ def read_table(dataset):
     return [dict(zip(header, (cell.strip() for cell in record))) for record in records[1:] if record]
 
 
+def file_of(pattern, encoder, dataset):
+    return pattern.replace("{encoder}", encoder).replace("{dataset}", dataset)
+
+
+def read_texts(file, name):
+    return [(t.decode() if isinstance(t, bytes) else t).strip() for t in file[name][:]]
+
+
 def read_features(path, images):
     """Rows of `images` in double, NaN-filled where the file has none; and which it has."""
     with open(path, "rb") as f:
@@ -68,8 +79,8 @@ def read_features(path, images):
         return values, np.ones(len(images), bool)
     with h5py.File(path, "r") as f:
         values = f["features"][:].astype(np.float64)
-        ids = [name.decode() if isinstance(name, bytes) else name for name in f["image_id"][:]]
-    where = {name.strip(): i for i, name in enumerate(ids)}
+        ids = read_texts(f, "image_id")
+    where = {name: i for i, name in enumerate(ids)}
     out = np.full((len(images), values.shape[1]), np.nan)
     has = np.array([image in where for image in images])
     for row, image in enumerate(images):
@@ -82,14 +93,21 @@ def read_features(path, images):
 
 @dataclass
 class Pool:
-    """Rows of a task in key order; every list has one entry a row."""
+    """Rows of a task in key order; every list has one entry a row.
+
+    Rows of a dataset with a reference only ask, rows of a reference outside the task's datasets only answer.
+    Patients of rows that ask come first: they are the clusters of the bootstrap.
+    """
     dataset: list = field(default_factory=list)   # position in the study
     image: list = field(default_factory=list)
-    patient: list = field(default_factory=list)   # position among `patients`
+    identity: list = field(default_factory=list)  # first row of the same image
+    asks: list = field(default_factory=list)
+    answers: list = field(default_factory=list)
+    patient: list = field(default_factory=list)   # position among the patients
     context: list = field(default_factory=list)   # position among `contexts`
     labels: list = field(default_factory=list)    # per finding 1, 0 or None
     units: dict = field(default_factory=dict)     # encoder: N x d, rows of norm 1
-    patients: int = 0
+    clusters: int = 0
     contexts: list = field(default_factory=list)
     repeats: bool = False
     exclusions: dict = field(default_factory=dict)  # (dataset, what, detail): rows
@@ -105,9 +123,19 @@ def label_of(text, policy, image, finding):
     return value
 
 
+def pool_datasets(study, task):
+    """The task's datasets, then the references of these that are not among them."""
+    names = list(task["datasets"])
+    for dataset in study["datasets"]:
+        if dataset["id"] in task["datasets"] and dataset.get("reference", dataset["id"]) not in names:
+            names.append(dataset["reference"])
+    return names
+
+
 def draw_pool(study, task):
     seed, rules = study["seed"], study["pool"]
     ids = [d["id"] for d in study["datasets"]]
+    spaces = [ids.index(d.get("reference", d["id"])) for d in study["datasets"]]
     pool = Pool()
     rows = []  # (key, id bytes, dataset position, record, table row)
     counts = pool.exclusions
@@ -116,14 +144,14 @@ def draw_pool(study, task):
         counts[(dataset, what, detail)] = counts.get((dataset, what, detail), 0) + n
 
     features = {}  # (dataset position, encoder): values, has
-    for name in task["datasets"]:
+    for name in pool_datasets(study, task):
         position = ids.index(name)
         dataset = study["datasets"][position]
         table = read_table(dataset)
         columns = dataset["columns"]
         images = [r[columns["image"]] for r in table]
         for encoder in task["encoders"]:
-            path = dataset["features"].replace("{encoder}", encoder).replace("{dataset}", name)
+            path = file_of(dataset["features"], encoder, name)
             features[position, encoder] = read_features(path, images)
         drawn = []
         for number, record in enumerate(table):
@@ -145,7 +173,7 @@ def draw_pool(study, task):
     for row in rows:
         _, _, position, record, number = row
         name = ids[position]
-        context = tuple(name if c == "dataset" else record[c] for c in task["context"])
+        context = tuple(ids[spaces[position]] if c == "dataset" else record[c] for c in task["context"])
         if "" in context and rules["blank_context"] != "own":
             count(name, "blank context", "")
             continue
@@ -167,11 +195,11 @@ def draw_pool(study, task):
     for (_, image, position, record, _), context in kept:
         dataset = study["datasets"][position]
         patient = record.get(dataset["columns"]["patient"], "")
-        space = ids.index(dataset["reference"]) if "reference" in dataset else position
+        space = spaces[position]
         if not patient:
             count(ids[position], "no patient id, each image its own patient", "")
         # A named patient before an image that is its own patient, should they have the same id.
-        clusters.append((patient.encode(), space, 0) if patient else (image, position, 1))
+        clusters.append((patient.encode(), space, 0) if patient else (image, space, 1))
         labels = []
         for finding in task["findings"]:
             text = record[finding]
@@ -184,11 +212,16 @@ def draw_pool(study, task):
         pool.labels.append(labels)
         pool.dataset.append(position)
         pool.image.append(image.decode())
+        pool.asks.append(ids[position] in task["datasets"])
+        pool.answers.append("reference" not in dataset)
         pool.context.append(pool.contexts.index(context))
-    order = {c: i for i, c in enumerate(sorted(set(clusters)))}
+    names = [(spaces[d], image) for d, image in zip(pool.dataset, pool.image)]
+    pool.identity = [names.index(name) for name in names]
+    asking = {c for c, asks in zip(clusters, pool.asks) if asks}
+    order = {c: i for i, c in enumerate(sorted(asking) + sorted(set(clusters) - asking))}
     pool.patient = [order[c] for c in clusters]
-    pool.patients = len(order)
-    pool.repeats = len(order) < len(clusters)
+    pool.clusters = len(asking)
+    pool.repeats = len(order) < len(set(pool.identity))
     for encoder in task["encoders"]:
         x = np.array([features[position, encoder][0][number] for (_, _, position, _, number), _ in kept])
         pool.units[encoder] = x / np.sqrt((x * x).sum(axis=1))[:, None]
@@ -222,35 +255,50 @@ def size_of(rule, cap, positives, negatives):
 
 def candidates_of(pool, rule, cap, side, n, x):
     """The rows of one side (in the draw's key order) that query x may have as neighbours."""
+    def is_other(r):
+        return pool.identity[r] != pool.identity[x]
+
     if rule == "equal":
-        return [r for r in side if r != x][:n]
+        return [r for r in side if is_other(r)][:n]
     if rule == "distinct":
         return [r for r in first_of_patients(pool, side) if pool.patient[r] != pool.patient[x]][:n]
     if rule == "literal":
-        return [r for r in side[:n] if r != x]
-    return [r for r in side[:(cap or len(side))] if r != x]
+        return [r for r in side[:n] if is_other(r)]
+    return [r for r in side[:(cap or len(side))] if is_other(r)]
 
 
 @dataclass
 class Cell:
-    """One (finding, context) under one rule. `lists[draw][query]` is (negatives, positives)."""
+    """One (finding, context) under one rule. `lists[draw][query]` is (negatives, positives).
+
+    n_pos, n_neg and patients are of the labelled rows that answer.
+    """
     finding: str
     context: str
     rule: str
     n_pos: int
     n_neg: int
+    patients: int = 0
     n: int = 0
     reason: str = ""
     queries: list = field(default_factory=list)
     positives: int = 0  # how many of the queries are positives
     lists: list = field(default_factory=list)
+    pooled_reference: bool = False
 
 
 def make_cell(study, pool, f, finding, c, rule):
+    rows = [r for r in range(len(pool.image)) if pool.context[r] == c]
+    return cell_of_rows(study, pool, f, finding, pool.contexts[c], rule, rows, pool.asks)
+
+
+def cell_of_rows(study, pool, f, finding, context, rule, rows, asks):
+    """The cell in which those of `rows` that ask are queries and those that answer are candidates."""
     op, seed = study["operator"], study["seed"]
     cap, k = op["bank_cap"], op["k"]
-    rows = [r for r in range(len(pool.image)) if pool.context[r] == c]
-    sides = [[r for r in rows if pool.labels[r][f] == s] for s in (0, 1)]  # key order, as the pool
+    labelled = [[r for r in rows if pool.labels[r][f] == s] for s in (0, 1)]  # key order, as the pool
+    sides = [[r for r in side if pool.answers[r]] for side in labelled]
+    asking = [[r for r in side if asks[r]] for side in labelled]
 
     def entries(which, side):
         return len(first_of_patients(pool, side)) if which == "distinct" else len(side)
@@ -258,19 +306,23 @@ def make_cell(study, pool, f, finding, c, rule):
     def n_of(which):
         return size_of(which, cap, entries(which, sides[1]), entries(which, sides[0]))
 
-    cell = Cell(finding, pool.contexts[c], rule, len(sides[1]), len(sides[0]))
+    cell = Cell(finding, context, rule, len(sides[1]), len(sides[0]))
+    cell.patients = len({pool.patient[r] for side in sides for r in side})
     cell.n = max(0, n_of(rule))
     if not sides[1] or not sides[0]:
         cell.reason = "no positives" if not sides[1] else "no negatives"
         return cell
+    if not asking[1]:
+        cell.reason = "no positives to ask for"
+        return cell
     if op["negative_queries"] == "all":
-        negatives = sides[0]
+        negatives = asking[0]
     elif op["negative_queries"] == "bank":
-        negatives = sides[0][:n_of(op["candidates"]) + 1]
+        negatives = asking[0][:max(0, n_of(op["candidates"])) + 1]
     else:
         negatives = []
-    cell.queries = sides[1] + negatives
-    cell.positives = len(sides[1])
+    cell.queries = asking[1] + negatives
+    cell.positives = len(asking[1])
     for draw in range(op["draws"]):
         ordered = [in_draw_order(pool, s, seed, draw) for s in sides]
         lists = [tuple(candidates_of(pool, rule, cap, ordered[s], cell.n, x) for s in (0, 1))
@@ -282,3 +334,39 @@ def make_cell(study, pool, f, finding, c, rule):
             assert all(len(side) == cell.n for pair in lists for side in pair)
         cell.lists.append(lists)
     return cell
+
+
+def pooled_cells(study, task, pool, f, finding, rule):
+    """Cells of the queries whose own context their reference does not score, one a reference (METHODS 12.6).
+
+    Whether a context is scored is the primary rule's to say.
+    """
+    ids = [d["id"] for d in study["datasets"]]
+    askers = {}
+    for d, dataset in enumerate(study["datasets"]):
+        if dataset["id"] in task["datasets"] and "reference" in dataset:
+            askers.setdefault(ids.index(dataset["reference"]), []).append(d)
+    primary = study["operator"]["candidates"]
+    reasons = [make_cell(study, pool, f, finding, c, primary).reason for c in range(len(pool.contexts))]
+    cells = []
+    for reference, datasets in sorted(askers.items()):
+        falls = [asks and pool.labels[r][f] is not None and pool.dataset[r] in datasets
+                 and reasons[pool.context[r]] not in ("", "no positives to ask for")
+                 for r, asks in enumerate(pool.asks)]
+        if not any(falls):
+            continue
+        for d in datasets:
+            n = sum(fall for r, fall in enumerate(falls) if pool.dataset[r] == d)
+            if n:
+                pool.exclusions[ids[d], "own context not scored, asked of the whole reference", finding] = n
+        rows = [r for r in range(len(pool.image)) if pool.dataset[r] in [reference, *datasets]]
+        name = "(pooled)" if len(askers) == 1 else f"(pooled) / {ids[reference]}"
+        cell = cell_of_rows(study, pool, f, finding, name, rule, rows, falls)
+        cell.pooled_reference = True
+        cells.append(cell)
+    return cells
+
+
+def asking_contexts(pool):
+    """Positions of the contexts in which some row asks."""
+    return sorted({c for c, asks in zip(pool.context, pool.asks) if asks})

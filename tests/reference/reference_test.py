@@ -1,5 +1,6 @@
 """The reference against known answers: it has to be right before the program is compared with it."""
 
+import math
 import os
 import tempfile
 import unittest
@@ -7,7 +8,7 @@ import unittest
 import numpy as np
 
 from reference import candor_reference as reference
-from reference import cohort, streams
+from reference import associations, blind_sets, cohort, retention, streams
 from reference.study_maker import make_study
 
 
@@ -19,6 +20,7 @@ def small_pool(positives, negatives, units=None, patients=None):
     pool.dataset, pool.context, pool.contexts = [0] * n, [0] * n, ["all"]
     pool.labels = [[1]] * positives + [[0]] * negatives
     pool.patient = list(range(n)) if patients is None else list(patients)
+    pool.identity, pool.asks, pool.answers = list(range(n)), [True] * n, [True] * n
     pool.units = {"e": units}
     return pool
 
@@ -83,6 +85,53 @@ class KnownAnswers(unittest.TestCase):
                 names = [patients[r] for r in side]
                 self.assertEqual(len(names), len(set(names)))
                 self.assertNotIn(patients[x], names)
+
+
+class Instruments(unittest.TestCase):
+    def test_overlap_of_ten(self):
+        row = blind_sets.overlap_fields([(10, 4, 5)], 3)
+        self.assertAlmostEqual(row["p"], 11 / 42, delta=1e-15)
+        self.assertAlmostEqual(row["log10_p"], math.log10(11 / 42), delta=1e-15)
+        self.assertAlmostEqual(row["expected_jaccard"], 1787 / 5880, delta=1e-15)
+        self.assertAlmostEqual(row["delta_jaccard"], 0.5 - 1787 / 5880, delta=1e-15)
+
+    def test_tails_beyond_the_range_of_doubles_and_close_to_one(self):
+        ways, total = blind_sets.overlap_distribution([(22142, 9000, 9000)])
+        self.assertAlmostEqual(blind_sets.log10_share(sum(ways[7000:]), total), -1993.3211, delta=5e-5)
+        nearly = blind_sets.log10_share(10**40 - 1, 10**40)
+        self.assertAlmostEqual(nearly * 1e40, -1 / math.log(10), delta=1e-15)
+
+    def test_strata_add_up(self):
+        """Two draws of one of two: the overlap is 0, 1 or 2 in 1, 2 and 1 of 4 cases."""
+        self.assertEqual(blind_sets.overlap_distribution([(2, 1, 1), (2, 1, 1)]), ([1, 2, 1], 4))
+
+    def test_half_is_no_majority(self):
+        self.assertAlmostEqual(blind_sets.majority_share([0.5] * 3), 0.5, delta=1e-15)
+        self.assertAlmostEqual(blind_sets.majority_share([0.5] * 4), 5 / 16, delta=1e-15)
+        self.assertEqual(blind_sets.majority_share([1, 1, 0, 0]), 0)
+
+    def test_spearman(self):
+        x = list(range(11))
+        y = [4, 1, 2, 3, 0, *range(5, 11)]  # squared rank differences 16 and 16
+        rho, p, exact = associations.spearman_p(x, y)
+        self.assertAlmostEqual(rho, 1 - 6 * 32 / 1320, delta=1e-15)
+        self.assertAlmostEqual(p, 0.00081, delta=5e-6)
+        self.assertTrue(math.isnan(exact))
+        self.assertEqual(associations.spearman_p([1, 2, 3], [6, 5, 4]), (-1, 0, 1 / 3))
+        # Mid-ranks 1.5 1.5 3 against 1 2 3: 1.5 / sqrt(1.5 * 2)
+        self.assertAlmostEqual(retention.spearman([0, 0, 1], [1, 2, 3]), math.sqrt(3) / 2, delta=1e-15)
+        self.assertTrue(math.isnan(retention.spearman([1, 1, 1], [1, 2, 3])))
+
+    def test_areas_are_of_the_union_inside_the_image(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "boxes.csv")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("image_id,finding,x,y,width,height,image_width,image_height\n"
+                        "a,f,0,0,4,4,10,10\na,f,2,2,4,4,10,10\na,g,-5,0,10,10,100,100\nb,f,,,,,10,10\n")
+            areas = retention.read_areas(path)
+        self.assertEqual(areas.keys(), {("a", "f"), ("a", "g")})
+        self.assertAlmostEqual(areas["a", "f"], 0.28, delta=1e-15)
+        self.assertAlmostEqual(areas["a", "g"], 0.005, delta=1e-15)
 
 
 class ChanceLevel(unittest.TestCase):

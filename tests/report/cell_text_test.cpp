@@ -66,6 +66,37 @@ BOOST_AUTO_TEST_CASE(values_for_people) {
     BOOST_TEST(shown("other", "x", 1234567.0) == "1.235e+06");
 }
 
+// `associations` holds correlations, slopes and shares in one column.
+BOOST_AUTO_TEST_CASE(association_values) {
+    store::ResultTable table{"associations", {}};
+    table.texts("kind") = {"spearman", "slope", "bin", "share"};
+    table.reals("value") = {-0.78182, 0.041, 0.451, 0.6923};
+    const store::Column& value = table.columns[1];
+    BOOST_TEST(cell_text(table, value, 0) == "-0.782");
+    BOOST_TEST(cell_text(table, value, 1) == "0.041");
+    BOOST_TEST(cell_text(table, value, 2) == "45.1 %");
+    BOOST_TEST(cell_text(table, value, 3) == "69.2 %");
+}
+
+BOOST_AUTO_TEST_CASE(shares_of_single_tables) {
+    for (const auto& [table, column] : {std::pair("overlap", "delta_jaccard"),
+                                        {"overlap_summary", "mean_delta_jaccard"},
+                                        {"overlap_summary", "above_share"},
+                                        {"consensus", "share"},
+                                        {"consensus", "independent_share"},
+                                        {"consensus", "low"},
+                                        {"retention", "retention"},
+                                        {"retention", "area"},
+                                        {"distances", "distance"},
+                                        {"contrasts", "boot_high"},
+                                        {"rules", "prevalence"},
+                                        {"ablations", "merged_low"},
+                                        {"ablations", "unequal"}}) {
+        BOOST_TEST(shown(table, column, 0.313) == "31.3", column);
+    }
+    BOOST_TEST(shown("retention", "correlation_low", 0.3125) == "0.3125");
+}
+
 // `panels` holds shares and counts in one column.
 BOOST_AUTO_TEST_CASE(panel_statistics) {
     store::ResultTable panels{"panels", {}};

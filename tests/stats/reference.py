@@ -10,6 +10,8 @@ separated by commas, for reference_test.cpp to compare with candor's:
     hypergeometric, N, a, b, o, log10 of the upper tail by scipy
     overlap,   contexts, N, a, b of each..., o, log10 of the upper tail of their sum, E[J]
     spearman,  n, x..., y..., rho, p
+    weighted,  pairs, patients, resamples, x..., y..., patients..., weights (patients x resamples)...,
+               rho of each resample
     permutation, n, x..., y..., p over all orders
     straight,  n, x..., y..., slope, intercept, standard error, p
 
@@ -29,7 +31,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 CASES = {"bh": 1000, "auroc": 200, "quantile": 200, "binomial": 200, "hypergeometric": 1000, "overlap": 1000,
-         "spearman": 1000, "permutation": 100, "straight": 1000}
+         "spearman": 1000, "weighted": 200, "permutation": 100,
+         "straight": 1000}
 
 
 def line(*parts):
@@ -149,6 +152,19 @@ def pairs(random, least, most):
 def spearman(random):
     n, x, y = pairs(random, 3, 60)
     return line("spearman", n, x, y, *stats.spearmanr(x, y))
+
+
+def weighted(random):
+    n, x, y = pairs(random, 3, 60)
+    patients, resamples = random.integers(1, 20), random.integers(1, 65)
+    weights = random.multinomial(patients, np.full(patients, 1 / patients), resamples).T
+    patient = random.integers(0, patients, n)
+    rho = []
+    for w in weights.T:
+        times = w[patient]
+        drawn = np.repeat(x, times), np.repeat(y, times)
+        rho.append(stats.spearmanr(*drawn)[0] if times.sum() > 2 else np.nan)
+    return line("weighted", n, patients, resamples, x, y, patient, weights, rho)
 
 
 def permutation(random):

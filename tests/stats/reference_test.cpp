@@ -16,6 +16,7 @@
 #include "candor/stats/interval.hpp"
 #include "candor/stats/least_squares.hpp"
 #include "candor/stats/spearman.hpp"
+#include "candor/stats/weighted_spearman.hpp"
 
 using namespace candor;
 using namespace candor::stats;
@@ -183,6 +184,20 @@ BOOST_AUTO_TEST_CASE(spearman_is_that_of_scipy) {
             check_near(s.p, p, 1e-7);  // scipy has the root of an eps here
         else
             check_near(s.p, p, (100 + 8 * static_cast<double>(n) / (1 - rho * rho)) * eps * p);
+    });
+}
+
+// The tolerance of the case above.
+BOOST_AUTO_TEST_CASE(resampled_spearman_is_that_of_scipy) {
+    compare("weighted", [](Numbers& numbers) {
+        const std::int64_t n = numbers.integer(), patients = numbers.integer();
+        const std::int64_t resamples = numbers.integer();
+        const std::vector<double> x = numbers.list(n), y = numbers.list(n);
+        const auto patient = numbers.list<std::int32_t>(n);
+        const auto weights = numbers.list<std::uint16_t>(patients * resamples);
+        std::vector<double> rho(static_cast<std::size_t>(resamples));
+        WeightedSpearman(x, y, patient).correlate({weights.data(), patients, resamples, resamples}, rho);
+        for (const double value : rho) check_near(value, numbers.real(), 8 * eps);
     });
 }
 

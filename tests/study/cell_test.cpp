@@ -28,6 +28,9 @@ Pool pool_of(const std::vector<int>& labels, const std::vector<std::int32_t>& pa
         pool.patient.push_back(patients.empty() ? static_cast<std::int32_t>(i) : patients[i]);
         pool.context.push_back(0);
         pool.labels[0].push_back(static_cast<std::int8_t>(labels[i]));
+        pool.asks.push_back(true);
+        pool.answers.push_back(true);
+        pool.identity.emplace_back(static_cast<std::int64_t>(i));
     }
     const std::int32_t most = *std::ranges::max_element(pool.patient);
     for (std::int32_t p = 0; p <= most; ++p) pool.patients.push_back("p" + std::to_string(p));
@@ -35,7 +38,7 @@ Pool pool_of(const std::vector<int>& labels, const std::vector<std::int32_t>& pa
 }
 
 Cell cell_of(const Study& study, const Pool& pool, const std::vector<Rule>& rules) {
-    return make_cell(study, study.tasks[0], pool, contexts_of(pool).at(0), 0, rules);
+    return make_cell(study, study.tasks[0], pool, contexts_of(pool).at(0), 0, rules, pool.asks);
 }
 
 /// Image ids of the rows that query q may have as neighbours on a side.
@@ -251,9 +254,39 @@ BOOST_AUTO_TEST_CASE(contexts_keep_key_order) {
     BOOST_CHECK_EQUAL(contexts[1].position, 1);
     BOOST_CHECK((contexts[1].rows == std::vector<PoolRow>{PoolRow(0), PoolRow(2), PoolRow(3)}));
     const Study study = sample("k = 1");
-    const Cell cell = make_cell(study, study.tasks[0], pool, contexts[1], 0, {Rule::unequal});
+    const Cell cell = make_cell(study, study.tasks[0], pool, contexts[1], 0, {Rule::unequal}, pool.asks);
     BOOST_CHECK(cell.positives == 2 && cell.negatives == 1 && cell.context == 1);
     BOOST_CHECK((cell.queries == std::vector<ContextRow>{ContextRow(0), ContextRow(1), ContextRow(2)}));
+}
+
+// METHODS 12.6: queries of one table, candidates of another. Counts and n are the reference's; a query that
+// is one of its images is left out there, one that is not sees the first n.
+BOOST_AUTO_TEST_CASE(queries_of_one_table_candidates_of_another) {
+    const Study study = sample("k = 1\nnegative_queries = \"bank\"");
+    //                         0  1  2  3  4  5 | 6: twin of 2 | 7, 8, 9 ask only
+    Pool pool = pool_of({1, 0, 1, 0, 1, 0, 1, 1, 0, 0});
+    for (std::size_t i = 0; i < 10; ++i) {
+        pool.asks[i] = i >= 6;
+        pool.answers[i] = i < 6;
+    }
+    pool.identity[6] = PoolRow(2);
+    pool.patient[6] = pool.patient[2];
+    const Cell cell = cell_of(study, pool, {Rule::equal, Rule::distinct, Rule::literal, Rule::unequal});
+    BOOST_CHECK(cell.positives == 3 && cell.negatives == 3 && cell.patients == 6);
+    BOOST_CHECK(queries(pool, cell) == (Names{"6", "7", "8", "9"}));
+    BOOST_CHECK_EQUAL(cell.positive_queries, 2);
+    for (const Candidates& c : cell.candidates) {
+        const bool equalised = c.rule == Rule::equal || c.rule == Rule::distinct;
+        BOOST_CHECK_EQUAL(c.n, equalised ? 2 : 3);
+        BOOST_CHECK(seen(pool, c, 1, 0) == (Names{"0", "4"}));  // 6 is 2
+        BOOST_CHECK(seen(pool, c, 0, 0) == (equalised ? Names{"1", "3"} : Names{"1", "3", "5"}));
+        BOOST_CHECK(seen(pool, c, 1, 1) == (equalised ? Names{"0", "2"} : Names{"0", "2", "4"}));
+    }
+
+    for (std::size_t i = 6; i < 8; ++i) pool.labels[0][i] = 0;
+    const Cell without = cell_of(study, pool, {Rule::equal});
+    BOOST_CHECK(without.queries.empty() && !without.scored());
+    BOOST_CHECK_EQUAL(*without.candidates[0].unscored, "no positives to ask for");
 }
 
 // Whatever the pool: under `equal` and `distinct` every query meets exactly n rows a side, never itself, and

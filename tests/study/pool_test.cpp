@@ -136,18 +136,60 @@ BOOST_AUTO_TEST_CASE(datasets_have_name_spaces_of_their_own) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reference_shares_patients_and_images) {
-    const Study study = two_datasets("reference = \"a\"");
     const std::string a = "image_id,patient_id,f\ni,p,1\nj,p,0\n";
-    const Pool pool =
-        draft_pool(study, study.tasks[0], two_tables(study, a, "image_id,patient_id,f\nk,p,1\n"));
+    // Both are asked for in the task of both datasets, so one image may not be in both.
+    const Study both = two_datasets("reference = \"a\"");
+    const Pool pool = draft_pool(both, both.tasks[0], two_tables(both, a, "image_id,patient_id,f\nk,p,1\n"));
     BOOST_CHECK(pool.patients == Names{"p"});
+    BOOST_CHECK(pool.contexts == Names{"a"});  // the reference's value of the column `dataset`
     BOOST_CHECK_EXCEPTION(
-        draft_pool(study, study.tasks[0], two_tables(study, a, "image_id,patient_id,f\nk,p,1\nj,q,1\n")),
+        draft_pool(both, both.tasks[0], two_tables(both, a, "image_id,patient_id,f\nk,p,1\nj,q,1\n")),
         DataError,
         reads<DataError>(
             "b.csv, row 3, column \"image_id\", id \"j\": the image is in dataset \"a\" too, which shares "
-            "its image ids by `reference`; an image may be in one of the two, or the task may take one "
-            "of the two"));
+            "its image ids by `reference`, and both are asked for; an image may be in one of the two, or "
+            "the task may take one of the two"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reference_outside_the_task_only_answers) {
+    const Study study = two_datasets("reference = \"a\"", "\"b\"");
+    BOOST_CHECK((pool_datasets(study, study.tasks[0]) == std::vector<std::size_t>{1, 0}));
+    const std::string a = "image_id,patient_id,f\ni,p,1\nj,a,0\nm,,0\n",
+                      b = "image_id,patient_id,f\nk,q,1\ni,p,1\nm,,0\n";
+    for (const bool is_final : {false, true}) {
+        Pool pool = draft_pool(study, study.tasks[0], two_tables(study, a, b));
+        if (is_final) pool = final_pool(study, study.tasks[0], pool, {});
+        BOOST_REQUIRE_EQUAL(pool.rows(), 6);
+        for (std::size_t i = 0; i < 6; ++i) {
+            BOOST_CHECK_EQUAL(pool.asks[i], pool.dataset[i] == 1);
+            BOOST_CHECK_EQUAL(pool.answers[i], pool.dataset[i] == 0);
+            // Twins stand side by side, the reference first by its position in the study.
+            const bool twin = pool.dataset[i] == 1 && pool.image[i] != "k";
+            BOOST_CHECK_EQUAL(pool.identity[i].value, static_cast<std::int64_t>(i) - (twin ? 1 : 0));
+        }
+        // Those who ask first; "a" would come first by bytes.
+        BOOST_CHECK(pool.patients == (Names{"m", "p", "q", "a"}));
+        BOOST_CHECK_EQUAL(pool.clusters, 3);
+        BOOST_CHECK(!pool.repeats_patients);  // an image in both is one image
+    }
+    BOOST_CHECK_EXCEPTION(
+        draft_pool(study, study.tasks[0], two_tables(study, a, "image_id,patient_id,f\ni,q,1\n")), DataError,
+        reads<DataError>("b.csv, row 2, column \"patient_id\", id \"i\": the image is of patient \"q\" here "
+                         "and of patient \"p\" in dataset \"a\"; a dataset and its `reference` share images "
+                         "and patients; name the patient alike"));
+}
+
+BOOST_AUTO_TEST_CASE(patients_who_no_longer_ask_go_behind) {
+    const Study study = two_datasets("reference = \"a\"", "\"b\"");
+    const Pool draft = draft_pool(
+        study, study.tasks[0],
+        two_tables(study, "image_id,patient_id,f\ni,p,1\nj,r,0\n", "image_id,patient_id,f\nk,q,1\nl,p,1\n"));
+    BOOST_CHECK(draft.patients == (Names{"p", "q", "r"}));
+    FeatureFaults faults;
+    for (const std::string& image : draft.image) faults.bad.push_back(image == "l");
+    const Pool pool = final_pool(study, study.tasks[0], draft, faults);
+    BOOST_CHECK(pool.patients == (Names{"q", "p", "r"}));
+    BOOST_CHECK_EQUAL(pool.clusters, 1);
 }
 
 BOOST_AUTO_TEST_CASE(splits_and_the_cap) {

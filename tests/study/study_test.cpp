@@ -402,6 +402,9 @@ BOOST_AUTO_TEST_CASE(contrasts_name_encoders_of_their_task) {
             "known: \"chest\", \"all\"");
     refuses(with(everything, ", \"a random\" = [\"random\"]", ""),
             "f.toml: [[contrast]] \"natural-random\": arms: a contrast needs at least two arms");
+    refuses(with(everything, "\"a random\" = [\"random\"]", "\"a random\" = [\"random\", \"dino\"]"),
+            "f.toml: [[contrast]] \"natural-random\": arms.a random: encoder \"dino\" is in another arm "
+            "already");
 }
 
 BOOST_AUTO_TEST_CASE(overrides_replace_plain_keys) {

@@ -13,7 +13,7 @@
 namespace candor::campaign {
 
 struct CheckReport {
-    /// pools, labels, splits, features, duplicates, cells, exclusions, in this order.
+    /// pools, labels, splits, features, erased, evidence, duplicates, cells, exclusions, in this order.
     std::vector<store::ResultTable> tables;
     /// What would end a run with exit code 3, a line each; empty: the study is sound.
     std::vector<std::string> problems;

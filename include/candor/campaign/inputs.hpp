@@ -31,4 +31,8 @@ struct Inputs {
 Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,
                        const std::vector<std::string>& overrides);
 
+/// The same for a study that is known already: `files` holds the tables alone. Collective.
+/// @throws DataError as above.
+Inputs load_tables_mpi(const parallel::Communicator& world, study::Study study);
+
 }  // namespace candor::campaign

@@ -20,7 +20,14 @@ struct RunRecord {
     Program program;
     int threads = 0;
     std::int64_t block_rows = 0;
+    bool ablations = false;
     SearchCost cost;  ///< this rank's
+};
+
+/// What is recorded beside the searches; rank 0's, other ranks pass none.
+struct RecordedResults {
+    std::vector<store::ResultTable> tables;
+    std::vector<std::vector<std::int64_t>> blind_encoders;  ///< by work, then by case
 };
 
 /// Now, as 2026-01-31T12:00:00Z.
@@ -30,10 +37,8 @@ std::string utc_now();
 std::string describe_inputs(const Prepared& prepared);
 
 /// Writes `output`. Collective.
-/// @param tables of rank 0; other ranks pass none.
 /// @param found  what this rank searched.
 void record_mpi(const parallel::Communicator& world, const std::string& output, const Prepared& prepared,
-                const std::vector<store::ResultTable>& tables, const std::vector<Found>& found,
-                const RunRecord& record);
+                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record);
 
 }  // namespace candor::campaign

@@ -4,15 +4,20 @@
 
 #include <vector>
 
+#include "candor/campaign/families.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/store/table.hpp"
 
 namespace candor::campaign {
 
-/// cells, findings, tasks, panels, rules, families, skipped, exclusions, in this order.
-std::vector<store::ResultTable> result_tables(const study::Study& study, const std::vector<TaskWork>& work,
-                                              const Counted& counted);
+/// What the operator says at each level, with the families of its tests.
+struct RateTables {
+    std::vector<store::ResultTable> tables;  ///< cells, findings, tasks, panels, rules
+    std::vector<TestFamily> families;        ///< D and margin AUROC against chance, a task
+};
+
+RateTables rate_tables(const study::Study& study, const std::vector<TaskWork>& work, const Counted& counted);
 
 /// skipped: the (task, finding, context, rule) that are not scored, and why.
 store::ResultTable skipped_table(const study::Study& study, const std::vector<TaskWork>& work);

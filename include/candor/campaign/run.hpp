@@ -8,6 +8,7 @@
 
 #include "candor/base/log.hpp"
 #include "candor/campaign/audit.hpp"
+#include "candor/campaign/erased_audit_mpi.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
@@ -25,6 +26,7 @@ struct RunOptions {
     std::string output;
     std::vector<std::string> overrides;  ///< section.key=value
     bool overwrite = false;
+    bool ablations = false;         ///< also without context match, and under every candidate rule
     int threads = 0;                ///< a rank; 0: as many as available
     std::int64_t block_rows = 512;  ///< of a Gram tile
     Program program;
@@ -34,13 +36,13 @@ struct RunOptions {
 struct Prepared {
     Inputs inputs;
     FeatureAudit audit;
+    ErasedAudit erased;
     std::vector<TaskWork> work;
 };
 
-/// Reads and audits all inputs and draws the pools. Collective. @throws DataError for the first thing that
-/// the study's policies do not allow.
-Prepared prepare_mpi(const parallel::Communicator& world, const std::string& study_file,
-                     const std::vector<std::string>& overrides, const Log& log);
+/// Audits all features, erased ones too, and draws the pools. Collective. @throws DataError for the first
+/// thing that the study's policies do not allow.
+Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, const Log& log);
 
 /// Runs a study. Collective. An output that already holds the results of this study and these inputs is left
 /// as it is.

@@ -18,7 +18,7 @@ enum class ColumnKind {
     share,        ///< a rate, an area or a bound on one: percent, one decimal
     probability,  ///< p and q: three significant digits without trailing zeros, e.g. 0.012, 2.0e-05
     cap,          ///< normalised margins of METHODS 3.3: three decimals
-    panel,        ///< `panels`: a share, or a count where the row's statistic is one
+    mixed,        ///< `panels`, `associations`: a share or another number, as the row says
     real,         ///< anything else: four significant digits
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "candor/base/index.hpp"
@@ -26,6 +27,9 @@ struct Exclusion {
     std::int64_t rows = 0;
 };
 
+/// Context of the queries whose own one their reference does not score (METHODS 12.6).
+inline constexpr std::string_view pooled_reference_name = "(pooled)";
+
 /// The rows of one task in key order: (XXH64 of the image id, image id bytes, dataset position in the study).
 /// All columns have one entry a PoolRow.
 struct Pool {
@@ -35,14 +39,21 @@ struct Pool {
     std::vector<std::uint64_t> key;
     std::vector<std::int32_t> patient;  ///< position in `patients`
     std::vector<std::int32_t> context;  ///< position in `contexts`; -1 in a draft where it is blank
+    /// Who asks and who answers (METHODS 12.6): rows of a dataset with a reference only ask, rows of a
+    /// reference that is not among the task's datasets only answer, all others do both.
+    std::vector<bool> asks, answers;
+    /// The first row with the same image (an image of a dataset and of its reference is one), mostly itself.
+    std::vector<PoolRow> identity;
     /// labels[f][row]: 1 positive, 0 negative, -1 takes no part, for the task's f-th finding, policy applied.
     std::vector<std::vector<std::int8_t>> labels;
     std::vector<std::vector<Label>> stated;  ///< the same as the tables state them, before any policy
 
-    /// Clusters of the bootstrap (METHODS 4) in byte order of their ids, ties by dataset position (a dataset
-    /// with a reference shares that one's patients). An image without a patient id is a patient of its own,
-    /// under the image's id, and another cluster than a patient who happens to have the same id.
+    /// The patients who have a row that asks, then the others; each in byte order of their ids, ties by
+    /// dataset position (a dataset with a reference shares that one's patients). An image without a patient
+    /// id is a patient of its own, under the image's id, and another one than a patient who happens to have
+    /// the same id.
     std::vector<std::string> patients;
+    std::int64_t clusters = 0;  ///< of the bootstrap (METHODS 4): the first so many patients, those who ask
     std::vector<bool> is_own_patient;  ///< by patient: an image without a patient id
     /// Values joined by " / ", a blank one (blank_context = "own") as "(blank)"; in byte order.
     std::vector<std::string> contexts;
@@ -60,13 +71,16 @@ struct FeatureFaults {
     std::vector<bool> bad;
 };
 
+/// Positions of the datasets whose rows make the task's pool: its own, then the references of these that are
+/// not among them.
+std::vector<std::size_t> pool_datasets(const Study& study, const Task& task);
+
 /// First stage: the rows of `task` by split and cap alone, in key order, nothing left out yet for contexts or
 /// features. `tables` are all of the study's, by dataset position; those of no dataset of the task, and of
 /// none that shares patients with one, may be empty. Labels, patients and contexts are filled.
 /// @throws DataError where a dataset has none of the task's splits; where a patient is in two splits (the
-/// first
-///         ones named) unless on_leak = "drop" or all his splits are the task's own; where an image is both
-///         in a dataset and in its reference; where two contexts would have one name.
+///         first ones named) unless on_leak = "drop" or all his splits are the task's own; where one image
+///         would be asked for twice; where two contexts would have one name.
 Pool draft_pool(const Study& study, const Task& task, std::span<const Table> tables);
 
 /// Second stage: `draft` without rows of blank context and without the rows that `faults` names, each counted

@@ -1,0 +1,158 @@
+#include "candor/instruments/blind_set.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "candor/base/error.hpp"
+#include "candor/stats/hypergeometric.hpp"
+
+namespace candor::instruments {
+
+namespace {
+
+constexpr std::int64_t word_bits = 64;
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+
+std::int64_t ones(std::span<const std::uint64_t> words) {
+    std::int64_t count = 0;
+    for (const std::uint64_t word : words) count += std::popcount(word);
+    return count;
+}
+
+/// @param null one stats::Hypergeometric, or one a context.
+template <class Null>
+OverlapNull against(const Null& null, std::int64_t overlap, double jaccard) {
+    OverlapNull result;
+    result.log10_p = stats::log10_upper_tail(null, overlap);
+    result.p = std::pow(10.0, result.log10_p);
+    result.expected_jaccard = stats::mean_jaccard(null);
+    result.delta_jaccard = jaccard - result.expected_jaccard;
+    return result;
+}
+
+/// Probability that most of the encoders are blind at once, each with its own `rate`.
+double most_at_once(std::span<const double> rate) {
+    std::vector<double> probability{1.0};  // of each number of blind encoders among those looked at so far
+    for (const double r : rate) {
+        probability.push_back(0);
+        for (std::size_t blind = probability.size(); blind-- > 0;) {
+            const double one_fewer = blind == 0 ? 0 : probability[blind - 1];
+            probability[blind] = probability[blind] * (1 - r) + one_fewer * r;
+        }
+    }
+    double tail = 0;
+    for (std::size_t blind = 0; blind < probability.size(); ++blind) {
+        if (most_are_blind(static_cast<std::int64_t>(blind), std::ssize(rate))) tail += probability[blind];
+    }
+    return tail;
+}
+
+}  // namespace
+
+BlindSets::BlindSets(std::int64_t encoders, std::span<const std::int64_t> populations)
+    : encoders_(encoders), populations_(populations.begin(), populations.end()) {
+    for (const std::int64_t population : populations) {
+        first_word_.push_back(first_word_.back() + (population + word_bits - 1) / word_bits);
+    }
+    words_.resize(static_cast<std::size_t>(encoders * first_word_.back()));
+}
+
+std::int64_t BlindSets::population(std::int64_t context) const {
+    return populations_[static_cast<std::size_t>(context)];
+}
+
+std::int64_t BlindSets::population() const {
+    return std::accumulate(populations_.begin(), populations_.end(), std::int64_t{0});
+}
+
+void BlindSets::add(std::int64_t encoder, std::int64_t context, std::int64_t position) {
+    CANDOR_REQUIRE(encoder >= 0 && encoder < encoders() && context >= 0 && context < contexts() &&
+                       position >= 0 && position < population(context),
+                   "encoder " + std::to_string(encoder) + " of " + std::to_string(encoders()) + ", context " +
+                       std::to_string(context) + " of " + std::to_string(contexts()) + ", positive " +
+                       std::to_string(position));
+    const std::int64_t word =
+        encoder * first_word_.back() + first_word_[static_cast<std::size_t>(context)] + position / word_bits;
+    words_[static_cast<std::size_t>(word)] |= std::uint64_t{1} << (position % word_bits);
+}
+
+std::span<const std::uint64_t> BlindSets::words_of(std::int64_t encoder, std::int64_t context) const {
+    const std::int64_t first = first_word_[static_cast<std::size_t>(context)];
+    const std::int64_t end = first_word_[static_cast<std::size_t>(context) + 1];
+    return std::span(words_).subspan(static_cast<std::size_t>(encoder * first_word_.back() + first),
+                                     static_cast<std::size_t>(end - first));
+}
+
+std::int64_t BlindSets::size(std::int64_t encoder, std::int64_t context) const {
+    return ones(words_of(encoder, context));
+}
+
+std::vector<ContextOverlap> BlindSets::overlaps(std::int64_t a, std::int64_t b) const {
+    std::vector<ContextOverlap> contexts_of_pair;
+    for (std::int64_t context = 0; context < contexts(); ++context) {
+        const auto words_a = words_of(a, context), words_b = words_of(b, context);
+        std::int64_t both = 0;
+        for (std::size_t i = 0; i < words_a.size(); ++i) both += std::popcount(words_a[i] & words_b[i]);
+        contexts_of_pair.push_back({population(context), ones(words_a), ones(words_b), both});
+    }
+    return contexts_of_pair;
+}
+
+std::vector<std::int64_t> BlindSets::blind_encoders() const {
+    std::vector<std::int64_t> count(static_cast<std::size_t>(population()));
+    for (std::int64_t encoder = 0; encoder < encoders(); ++encoder) {
+        std::int64_t first = 0;
+        for (std::int64_t context = 0; context < contexts(); first += population(context++)) {
+            std::int64_t at = first;
+            for (std::uint64_t word : words_of(encoder, context)) {
+                for (; word != 0; word &= word - 1)  // the lowest bit leaves
+                    ++count[static_cast<std::size_t>(at + std::countr_zero(word))];
+                at += word_bits;
+            }
+        }
+    }
+    return count;
+}
+
+PairOverlap pair_overlap(std::span<const ContextOverlap> contexts) {
+    PairOverlap pair;
+    std::vector<stats::Hypergeometric> strata;
+    for (const ContextOverlap& context : contexts) {
+        pair.contexts += context.population > 0;
+        pair.population += context.population;
+        pair.blind_a += context.blind_a;
+        pair.blind_b += context.blind_b;
+        pair.overlap += context.overlap;
+        strata.push_back({context.population, context.blind_a, context.blind_b});
+    }
+    if (pair.blind_a + pair.blind_b == 0) {
+        pair.jaccard = undefined;
+        pair.pooled = pair.stratified = {undefined, undefined, undefined, undefined};
+        return pair;
+    }
+    pair.jaccard =
+        static_cast<double>(pair.overlap) / static_cast<double>(pair.blind_a + pair.blind_b - pair.overlap);
+    const stats::Hypergeometric whole{pair.population, pair.blind_a, pair.blind_b};
+    pair.pooled = against(whole, pair.overlap, pair.jaccard);
+    pair.stratified = against(std::span<const stats::Hypergeometric>(strata), pair.overlap, pair.jaccard);
+    return pair;
+}
+
+double independent_consensus(const BlindSets& sets) {
+    double expected = 0;
+    for (std::int64_t context = 0; context < sets.contexts(); ++context) {
+        const auto population = static_cast<double>(sets.population(context));
+        if (population == 0) continue;
+        std::vector<double> rate;
+        for (std::int64_t encoder = 0; encoder < sets.encoders(); ++encoder) {
+            rate.push_back(static_cast<double>(sets.size(encoder, context)) / population);
+        }
+        expected += population * most_at_once(rate);
+    }
+    return expected;
+}
+
+}  // namespace candor::instruments
