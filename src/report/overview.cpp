@@ -15,6 +15,7 @@
 #include "candor/base/text.hpp"
 #include "candor/report/cell_text.hpp"
 #include "candor/report/escape.hpp"
+#include "candor/report/table_columns.hpp"
 
 namespace candor::report {
 
@@ -22,41 +23,6 @@ namespace {
 
 constexpr std::size_t most_findings_with_intervals = 5;
 constexpr double notable_ties = 0.01;  // METHODS 3: a warning above 1 % ties
-
-// ---- reading tables
-// ------------------------------------------------------------------------------------------
-
-template <class T>
-const std::vector<T>& column(const store::ResultTable& table, std::string_view name) {
-    const store::Column* found = table.find(name);
-    const auto* values = found ? std::get_if<std::vector<T>>(&found->values) : nullptr;
-    if (!values) {
-        throw DataError({.file = "table " + table.name, .column = std::string(name)},
-                        "the column is missing or of another type",
-                        "the file was not written by this version of candor");
-    }
-    return *values;
-}
-
-const std::vector<std::string>& texts(const store::ResultTable& table, std::string_view name) {
-    return column<std::string>(table, name);
-}
-const std::vector<double>& reals(const store::ResultTable& table, std::string_view name) {
-    return column<double>(table, name);
-}
-const std::vector<std::int64_t>& integers(const store::ResultTable& table, std::string_view name) {
-    return column<std::int64_t>(table, name);
-}
-
-/// Row numbers of `table` that belong to `task`.
-std::vector<std::size_t> rows_of(const store::ResultTable& table, const std::string& task) {
-    const auto& tasks = texts(table, "task");
-    std::vector<std::size_t> rows;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (tasks[i] == task) rows.push_back(i);
-    }
-    return rows;
-}
 
 /// The different values of a text column in `rows`, in their order.
 std::vector<std::string> distinct(const std::vector<std::string>& values, std::span<const std::size_t> rows) {
@@ -73,17 +39,8 @@ std::int64_t count_flags(const store::ResultTable& table, std::string_view flag,
     return std::count_if(rows.begin(), rows.end(), [&](std::size_t i) { return flags[i] != 0; });
 }
 
-std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
-    return std::to_string(count) + ' ' + std::string(count == 1 ? one : many);
-}
-
 std::string interval_text(double low, double high) {
     return '[' + percent(low) + ", " + percent(high) + ']';
-}
-
-/// "27.7 [25.1, 30.4]", or without the interval where there is none.
-std::string with_interval(double value, double low, double high) {
-    return percent(value) + (std::isnan(low) ? "" : ' ' + interval_text(low, high));
 }
 
 // ---- encoders by findings
@@ -256,7 +213,8 @@ Printed print_column(const GridColumn& column, std::int64_t title_width) {
     }
     Printed printed;
     for (std::size_t i = 0; i < column.rates.size(); ++i) {
-        std::string cell = padded(percent(column.rates[i].shown), 5, true) + padded(marks[i], mark_width, false);
+        std::string cell =
+            padded(percent(column.rates[i].shown), 5, true) + padded(marks[i], mark_width, false);
         if (interval_width > 0) cell += ' ' + padded(intervals[i], interval_width, false);
         printed.cells.push_back(cell);
         printed.width = std::max(printed.width, display_width(cell));
@@ -425,12 +383,15 @@ std::string family_lines(const Overview& overview, const std::string& task) {
         out += texts(families, "family")[i] + ": " + std::to_string(integers(families, "rejected")[i]) +
                " of " + m + " rejected at q <= " + significant(reals(families, "alpha")[i], 3) + ", " +
                texts(families, "test")[i];
-        out += " (" + std::to_string(integers(families, "at_floor")[i]) + " at the smallest p it can give, " +
-               significant(reals(families, "smallest_p")[i], 3) + "; ";
-        out += needed < 0 ? "not even all " + m + " there would reject one"
-                          : "a rejection needs " + std::to_string(needed) + " there";
-        if (undefined > 0) out += "; " + std::to_string(undefined) + " undefined";
-        out += ")\n";
+        std::vector<std::string> more;
+        if (const double smallest = reals(families, "smallest_p")[i]; smallest > 0) {
+            more.push_back(std::to_string(integers(families, "at_floor")[i]) +
+                           " at the smallest p it can give, " + significant(smallest, 3));
+            more.push_back(needed < 0 ? "not even all " + m + " there would reject one"
+                                      : "a rejection needs " + std::to_string(needed) + " there");
+        }
+        if (undefined > 0) more.push_back(std::to_string(undefined) + " undefined");
+        out += more.empty() ? "\n" : " (" + join_text(more, "; ") + ")\n";
     }
     return out;
 }
@@ -537,6 +498,16 @@ std::string flag_warning(const Overview& overview, const std::string& task, std:
            counted(static_cast<std::int64_t>(rows_of(overview.cells, task).size()), "cell", "cells");
 }
 
+/// Queries whose own context the reference does not score (METHODS 12.6).
+std::string fallback_warning(const Overview& overview, const std::string& task) {
+    const std::int64_t cells = count_flags(overview.cells, "pooled_reference", task);
+    if (cells == 0) return {};
+    return counted(cells, "cell asks", "cells ask") +
+           " the whole reference, their own contexts not being scored; they are in no rate of a finding "
+           "(candor show " +
+           overview.file + " cells --where pooled_reference=1)";
+}
+
 std::string resample_warning(const Overview& overview, const std::string& task) {
     const store::ResultTable& findings = overview.findings;
     std::int64_t count = 0, fewest = overview.resamples;
@@ -559,7 +530,8 @@ std::string warnings(const Overview& overview, const OverviewTask& task) {
           repeats_warning(overview, task),
           flag_warning(overview, task.id, "few_patients", "fewer than 10 patients"),
           flag_warning(overview, task.id, "all_equal", "all resamples equal, read bound_low and bound_high"),
-          resample_warning(overview, task.id), ties_warning(overview, task.id)}) {
+          fallback_warning(overview, task.id), resample_warning(overview, task.id),
+          ties_warning(overview, task.id)}) {
         if (!text.empty()) out += "warning: " + text + '\n';
     }
     return out;
@@ -597,10 +569,15 @@ std::string format_overview(const Overview& overview, std::int64_t width) {
                 out += "intervals of the findings: candor show " + overview.file +
                        " findings --where task=" + plain_text(task.id) + '\n';
             }
-            out += '\n' + fold(panel_sentences(overview, task.id), width) + family_lines(overview, task.id);
+            out += '\n' + fold(panel_sentences(overview, task.id), width);
+            for (const std::string& sentence : across_sentences(overview.across, task.id))
+                out += fold(sentence, width);
+            out += family_lines(overview, task.id);
         }
         out += warnings(overview, task);
     }
+    if (const std::string whole = family_lines(overview, ""); !whole.empty())
+        out += "\nThe whole study\n" + whole;
     return out;
 }
 

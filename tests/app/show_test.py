@@ -46,11 +46,22 @@ FINDINGS = ["Edema", "R&D 50%"]
 D = {("good", "Edema"): 0.1, ("good", "R&D 50%"): 1 / 3, ("blind", "Edema"): 0.5, ("blind", "R&D 50%"): NAN}
 
 
+ACROSS = {
+    "overlap_summary": {"task": str, "null": str, "tests": int, "above": int, "rejected": int,
+                        "mean_delta_jaccard": float},
+    "consensus": {"task": str, "level": str, "encoders": int, "blind": int, "positives": int, "share": float,
+                  "low": float, "high": float, "independent_share": float},
+    "retention": {"task": str, "level": str, "encoder": str, "retention": float, "low": float, "high": float},
+    "associations": {"task": str, "x": str, "y": str, "group": str, "n": int, "value": float, "p": float},
+    "distances": {"task": str, "level": str, "anchor": str, "reject": int, "distance": float},
+}
+
+
 def rate(d):
     """The columns that every table of rates has."""
     low, high = (NAN, NAN) if np.isnan(d) else (d - 0.05, d + 0.05)
     return {"queries": 100, "patients": 90, "discordant": 10, "ties": 0, "d": d, "d_low": low,
-            "d_high": high, "rate_mid": d, "n_boot_valid": 1000, "few_patients": 0, "all_equal": 0,
+            "d_high": high, "rate_mid": d, "n_boot_valid": 1000, "few_patients": 0, "all_equal": 0, "pooled_reference": 0,
             "bound_low": NAN, "bound_high": NAN, "draw_sd": NAN, "excludes_half": int(high < 0.5)}
 
 
@@ -97,6 +108,8 @@ def write_results(path):
                            "rules": rules, "families": families}.items():
             tables[name] = table_of(rows)
         tables["skipped"] = table_of([], nothing)
+        for name, columns in ACROSS.items():
+            tables[name] = table_of([], columns)
         tables["exclusions"] = table_of([], excluded)
         cases = file.create_group("cases/chest")
         for name, values in {"dataset": ["films"] * 4, "image_id": ["a", "b", "c", "a"],
@@ -202,8 +215,9 @@ class ShowTest(unittest.TestCase):
         rows = json.loads(self.output(self.file, "--list", "--format", "json"))
         self.assertEqual({row["table"]: row["rows"] for row in rows},
                          {"cells": 4, "findings": 4, "tasks": 2, "panels": 2, "rules": 1, "families": 1,
-                          "skipped": 0, "exclusions": 0})
-        self.assertEqual(rows[-2]["columns"], "task,reason,primary")
+                          "skipped": 0, "exclusions": 0, **dict.fromkeys(ACROSS, 0)})
+        columns = {row["table"]: row["columns"] for row in rows}
+        self.assertEqual(columns["skipped"], "task,reason,primary")
 
     def test_empty_table(self):
         self.assertEqual(self.output(self.file, "skipped", "--format", "csv"), "task,reason,primary\n")

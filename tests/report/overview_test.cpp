@@ -33,8 +33,22 @@ struct Maker {
         overview.families.name = "families";
         overview.skipped.name = "skipped";
         overview.exclusions.name = "exclusions";
+        texts(overview.across.overlap_summary, {"task", "null"});
+        integers(overview.across.overlap_summary, {"tests", "above", "rejected"});
+        reals(overview.across.overlap_summary, {"mean_delta_jaccard"});
+        texts(overview.across.consensus, {"task", "level"});
+        integers(overview.across.consensus, {"encoders", "blind", "positives"});
+        reals(overview.across.consensus, {"share", "low", "high", "independent_share"});
+        texts(overview.across.retention, {"task", "level", "encoder"});
+        reals(overview.across.retention, {"retention", "low", "high"});
+        texts(overview.across.associations, {"task", "x", "y", "group"});
+        integers(overview.across.associations, {"n"});
+        reals(overview.across.associations, {"value", "p"});
+        texts(overview.across.distances, {"task", "level", "anchor"});
+        integers(overview.across.distances, {"reject"});
+        reals(overview.across.distances, {"distance"});
         texts(overview.cells, {"task", "encoder", "finding", "context"});
-        integers(overview.cells, {"few_patients", "all_equal"});
+        integers(overview.cells, {"few_patients", "all_equal", "pooled_reference"});
         texts(overview.findings, {"task", "encoder", "finding"});
         integers(overview.findings,
                  {"queries", "ties", "n_boot_valid", "few_patients", "all_equal", "excludes_half"});
@@ -86,7 +100,7 @@ struct Maker {
                  double low, double high) {
         add(overview.findings, {task, encoder, name}, {100, 0, 1000, 0, 0, excludes_half(low, high)},
             {d, low, high, d});
-        add(overview.cells, {task, encoder, name, "site"}, {0, 0}, {});
+        add(overview.cells, {task, encoder, name, "site"}, {0, 0, 0}, {});
     }
     void encoder(const std::string& task, const std::string& name, bool anchor, double d, double low,
                  double high) {
@@ -260,10 +274,9 @@ BOOST_AUTO_TEST_CASE(a_family_that_can_reject_nothing) {
     Maker made = small_study();
     Maker::add(made.overview.families, {"margin AUROC against chance", "chest", "bootstrap"},
                {8, 0, 0, -1, 0}, {0.05, 0.1});
-    BOOST_TEST(
-        lines_with(format_overview(made.overview, 160), "margin AUROC").at(0) ==
-        "margin AUROC against chance: 0 of 8 rejected at q <= 0.05, bootstrap (0 at the smallest p it "
-        "can give, 0.1; not even all 8 there would reject one)");
+    BOOST_TEST(lines_with(format_overview(made.overview, 160), "margin AUROC").at(0) ==
+               "margin AUROC against chance: 0 of 8 rejected at q <= 0.05, bootstrap (0 at the smallest p it "
+               "can give, 0.1; not even all 8 there would reject one)");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_to_look_out_for) {
@@ -284,12 +297,11 @@ BOOST_AUTO_TEST_CASE(warnings) {
     Maker::add(overview.exclusions, {"chest", "uncertain label excluded", "Edema"}, {3}, {});
     Maker::add(overview.exclusions, {"chest", "uncertain label excluded", "Lung Opacity"}, {4}, {});
     // Queries, ties, valid resamples, few patients, all equal, excludes half.
-    Maker::add(overview.findings, {"chest", "clip", "Rare"}, {200, 3, 990, 1, 0, 1},
-               {0.1, 0.1, 0.2, 0.1075});
+    Maker::add(overview.findings, {"chest", "clip", "Rare"}, {200, 3, 990, 1, 0, 1}, {0.1, 0.1, 0.2, 0.1075});
     Maker::add(overview.findings, {"chest", "rad-dino", "Rare"}, {200, 6, 1000, 0, 1, 1}, {0, 0, 0, 0.015});
     Maker::add(overview.findings, {"chest", "inverted", "Rare"}, {200, 2, 1000, 0, 0, 1},
                {0.1, 0.1, 0.2, 0.105});
-    Maker::add(overview.cells, {"chest", "clip", "Rare", "site"}, {1, 0}, {});
+    Maker::add(overview.cells, {"chest", "clip", "Rare", "site"}, {1, 0, 0}, {});
     const std::vector<std::string> expected{
         "warning: 3 cells not scored: fewer than k candidates a side 2, no positives 1; 1 cell not scored "
         "under "
@@ -328,6 +340,64 @@ BOOST_AUTO_TEST_CASE(a_missing_column_is_named) {
         BOOST_TEST(error.place().column == "statistic");
         return error.code() == ExitCode::data;
     });
+}
+
+BOOST_AUTO_TEST_CASE(the_panel_together_is_told_in_a_sentence_each) {
+    Maker made = small_study();
+    AcrossTables& across = made.overview.across;
+    Maker::add(across.overlap_summary, {"chest", "pooled"}, {12, 11, 10}, {0.9});
+    Maker::add(across.overlap_summary, {"chest", "stratified"}, {12, 9, 4}, {0.061});
+    Maker::add(across.consensus, {"chest", "finding"}, {4, 99, 99}, {1, 1, 1, 1});
+    Maker::add(across.consensus, {"chest", "task"}, {4, 25, 250}, {0.1, 0.07, 0.14, 0.052});
+    Maker::add(across.retention, {"chest", "region", "clip"}, {}, {0.2, 0.1, 0.3});
+    Maker::add(across.retention, {"chest", "micro", "clip"}, {}, {0.61, 0.6, 0.62});
+    Maker::add(across.retention, {"chest", "micro", "rad-dino"}, {}, {0.987, 0.98, 0.99});
+    Maker::add(across.retention, {"chest", "micro", "random"}, {}, {NAN, NAN, NAN});
+    Maker::add(across.associations, {"chest", "year", "d", "panel"}, {4}, {0.1, 0.9});
+    Maker::add(across.associations, {"chest", "retention", "d", "panel"}, {4}, {-0.8, 0.2});
+    Maker::add(across.distances, {"chest", "micro", "random"}, {1}, {0.3});
+    Maker::add(across.distances, {"chest", "micro", "random"}, {0}, {-0.3});
+    Maker::add(across.distances, {"chest", "micro", "random"}, {1}, {-0.3});
+    Maker::add(across.distances, {"chest", "finding", "random"}, {1}, {-0.3});
+    const std::vector<std::string> said = across_sentences(across, "chest");
+    const std::vector<std::string> expected{
+        "Blind sets: 9 of 12 pairs of encoders on a finding share more blind positives than their sizes and "
+        "contexts let expect, 4 significantly; delta_J is 6.1 on average.",
+        "Consensus: the majority of 4 encoders is blind to 25 of 250 positives, 10.0 [7.0, 14.0] percent; "
+        "independent encoders of the same rates would be to 5.2.",
+        "Retention after erasing the evidence: lowest under clip at 61.0 [60.0, 62.0], highest under "
+        "rad-dino "
+        "at 98.7 [98.0, 99.0]; Spearman with D over 4 encoders -0.8, p 0.2.",
+        "Against the anchor random: 1 of 3 encoders significantly below it, 1 above."};
+    BOOST_TEST(said == expected, boost::test_tools::per_element());
+    BOOST_CHECK(across_sentences(across, "another task").empty());
+    const std::string wide = format_overview(made.overview, 1000);
+    for (const std::string& sentence : expected) BOOST_CHECK(wide.find(sentence + '\n') != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(queries_of_the_whole_reference_are_told) {
+    Maker made = small_study();
+    BOOST_CHECK(format_overview(made.overview, 120).find("reference") == std::string::npos);
+    Maker::add(made.overview.cells, {"chest", "clip", "Edema", "(pooled)"}, {0, 0, 1}, {});
+    const auto lines = lines_with(format_overview(made.overview, 120), "reference");
+    BOOST_REQUIRE_EQUAL(lines.size(), 1);
+    BOOST_CHECK_EQUAL(lines[0],
+                      "warning: 1 cell asks the whole reference, their own contexts not being scored; they "
+                      "are in no rate of a finding (candor show out.h5 cells --where pooled_reference=1)");
+}
+
+// A family of the whole study belongs to no task; a test whose p can be as small as it likes has no floor.
+BOOST_AUTO_TEST_CASE(families_without_a_task_or_a_floor) {
+    Maker made = small_study();
+    Maker::add(made.overview.families, {"associations", "", "t"}, {5, 2, 0, 1, 1}, {0.05, 0});
+    Maker::add(made.overview.families, {"blind-set overlap, pooled", "chest", "hypergeometric"},
+               {12, 0, 0, 1, 4}, {0.05, 0});
+    const std::string text = format_overview(made.overview, 120);
+    BOOST_CHECK(
+        text.ends_with("\nThe whole study\n"
+                       "associations: 1 of 5 rejected at q <= 0.05, t (2 undefined)\n"));
+    BOOST_CHECK(text.find("blind-set overlap, pooled: 4 of 12 rejected at q <= 0.05, hypergeometric\n") !=
+                std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "candor/report/across_sentences.hpp"
 #include "candor/store/table.hpp"
 
 namespace candor::report {
@@ -27,6 +28,7 @@ struct Overview {
     std::vector<OverviewTask> tasks;  ///< in the study's order
     /// Tables of the results file, by their names there.
     store::ResultTable cells, findings, task_rows, panels, rules, families, skipped, exclusions;
+    AcrossTables across;
 };
 
 /// The overview as plain text for a terminal `width` columns wide. Findings that do not fit beside each other
