@@ -66,13 +66,14 @@ Options parse_options(const std::vector<std::string>& arguments) {
     Options o;
     std::string top = "100", per_image = "1", close_above, far_below;
     po::options_description known;
-    known.add_options()                                                                                 //
-        ("close", po::value(&o.question.close)->value_name("A"), "the encoder that confuses")           //
-        ("far", po::value(&o.question.far)->value_name("B"), "the encoder that tells apart")            //
-        ("task", po::value(&o.question.task), "only this task (default: all that have both encoders)")  //
-        ("finding", po::value(&o.question.findings)->composing(),
+    known.add_options()                                                                        //
+        ("close", po::value(&o.question.close)->value_name("A"), "the encoder that confuses")  //
+        ("far", po::value(&o.question.far)->value_name("B"), "the encoder that tells apart")   //
+        ("task", po::value(&o.question.task)->value_name("ID"),
+         "only this task (default: all that have both encoders)")  //
+        ("finding", po::value(&o.question.findings)->value_name("ID")->composing(),
          "only this finding; may be given several times")  //
-        ("context", po::value(&o.question.contexts)->composing(),
+        ("context", po::value(&o.question.contexts)->value_name("NAME")->composing(),
          "only this context; may be given several times")                                    //
         ("top", po::value(&top)->value_name("M")->default_value(top), "most pairs; 0: all")  //
         ("per-image", po::value(&per_image)->value_name("K")->default_value(per_image),

@@ -61,7 +61,8 @@ def rate(d):
     """The columns that every table of rates has."""
     low, high = (NAN, NAN) if np.isnan(d) else (d - 0.05, d + 0.05)
     return {"queries": 100, "patients": 90, "discordant": 10, "ties": 0, "d": d, "d_low": low,
-            "d_high": high, "rate_mid": d, "n_boot_valid": 1000, "few_patients": 0, "all_equal": 0, "pooled_reference": 0,
+            "d_high": high, "rate_mid": d, "n_boot_valid": 1000, "few_patients": 0, "all_equal": 0,
+            "pooled_reference": 0,
             "bound_low": NAN, "bound_high": NAN, "draw_sd": NAN, "excludes_half": int(high < 0.5)}
 
 
