@@ -1,6 +1,7 @@
 // Random cases with other people's answers, written by reference.py and handed over by reference_test.py in
 // the file that CANDOR_STATS_REFERENCE names; without it the suite is skipped.
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -45,11 +46,15 @@ class Numbers {
     std::size_t next_ = 1;  // the kind comes first
 };
 
+/// The largest difference that the checks of one kind have seen, and in units of what they allow.
+double largest = 0, largest_of_allowed = 0;
+
 /// Checks every line of `kind` and says how many there were.
 template <class Check>
 void compare(const std::string& kind, Check&& check) {
     std::ifstream file(std::getenv("CANDOR_STATS_REFERENCE"));
     int cases = 0;
+    largest = largest_of_allowed = 0;
     for (std::string text; std::getline(file, text);) {
         const std::vector<std::string> fields = split_text(text, ',');
         if (fields[0] != kind) continue;
@@ -58,12 +63,17 @@ void compare(const std::string& kind, Check&& check) {
         BOOST_REQUIRE(numbers.done());
         ++cases;
     }
-    BOOST_TEST_MESSAGE("compared " << cases << " cases of " << kind);
+    BOOST_TEST_MESSAGE("compared " << cases << " cases of " << kind << "; largest difference " << largest
+                                   << ", of what is allowed " << largest_of_allowed);
 }
 
 void check_near(double value, double expected, double tolerance) {
     BOOST_CHECK_EQUAL(std::isnan(value), std::isnan(expected));
-    if (!std::isnan(expected)) BOOST_CHECK_SMALL(value - expected, tolerance);
+    if (std::isnan(expected)) return;
+    BOOST_CHECK_SMALL(value - expected, tolerance);
+    largest = std::max(largest, std::abs(value - expected));
+    if (tolerance > 0)
+        largest_of_allowed = std::max(largest_of_allowed, std::abs(value - expected) / tolerance);
 }
 
 boost::test_tools::assertion_result reference_given(boost::unit_test::test_unit_id) {
