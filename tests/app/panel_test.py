@@ -422,6 +422,8 @@ class Reference(unittest.TestCase):
             write_csv(os.path.join(folder, f"{name}.csv"), ["image_id", "patient_id", "view", "f"],
                       (row[:4] for row in rows))
             write_features(os.path.join(folder, f"{name}.h5"), [r[0] for r in rows], [r[4] for r in rows])
+        write_features(os.path.join(folder, "erased.h5"), [r[0] for r in ASKING], [r[4] for r in ASKING],
+                       ["f"] * len(ASKING))
         study = os.path.join(folder, "study.toml")
         with open(study, "w", encoding="utf-8") as f:
             f.write("""[study]
@@ -442,6 +444,7 @@ features = "{dataset}.h5"
 id = "boxes"
 table = "boxes.csv"
 features = "{dataset}.h5"
+erased = "erased.h5"
 reference = "hospital"
 [[task]]
 id = "asked"
@@ -482,6 +485,11 @@ context = ["dataset", "view"]
         self.assertEqual((row["queries"], row["discordant"], row["patients"]), (4, 2, 3))
         self.assertEqual(self.table("tasks")["asked", "e", "micro"]["queries"], 4)
         self.assertEqual(self.table("consensus")["asked", "finding", "f"]["positives"], 4)
+
+    def test_margins_of_the_whole_reference_are_correlated_with_nothing(self):
+        row = self.table("retention")["asked", "e", "region", "f"]
+        self.assertEqual((row["images"], row["cases"], row["retention"]),
+                         (sum(r[3] == "1" or r[3] == 1 for r in ASKING), 4, 1))
 
     def test_a_shared_patient_is_one_patient(self):
         """Under `distinct` the sibling loses its only neighbour, under `literal` it keeps it."""
