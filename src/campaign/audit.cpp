@@ -285,6 +285,8 @@ std::vector<Duplicates> find_duplicates_mpi(const parallel::Communicator& world,
             if (hashes == audit.hashes.end()) continue;
             std::map<std::pair<std::int32_t, std::uint64_t>, std::vector<std::size_t>> groups;
             for (std::size_t i = 0; i < pool.table_row.size(); ++i) {
+                // An image of a dataset and of its reference is one image, and no duplicate of itself.
+                if (pool.identity[i].value != static_cast<std::int64_t>(i)) continue;
                 const auto& of_dataset = hashes->second.at(static_cast<std::size_t>(pool.dataset[i]));
                 groups[{pool.context[i], of_dataset[static_cast<std::size_t>(pool.table_row[i].value)]}]
                     .push_back(i);

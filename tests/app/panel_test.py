@@ -3,6 +3,7 @@
 import csv
 import math
 import os
+import subprocess
 import tempfile
 import unittest
 from fractions import Fraction
@@ -453,10 +454,19 @@ findings = ["f"]
 context = ["dataset", "view"]
 """)
         cls.out = run_candor(study, os.path.join(folder, "out.h5"))
+        cls.study = study
 
     def table(self, name):
         with h5py.File(self.out) as f:
             return read_table(f, name)
+
+    def test_an_image_of_both_is_no_duplicate_of_itself(self):
+        done = subprocess.run([os.environ["CANDOR"], "check", self.study], capture_output=True, text=True,
+                              check=True)
+        duplicates = done.stdout.split("== duplicates\n")[1].split("\n\n")[0].splitlines()
+        row = dict(zip(duplicates[0].split(), duplicates[2].split()))
+        # AP: of five equal positives four, of six negatives five, "sibling" and "low"; PA: two of three.
+        self.assertEqual(row["duplicate_rows"], "13")
 
     def test_margins_and_who_is_asked_where(self):
         with h5py.File(self.out) as f:
