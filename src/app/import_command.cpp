@@ -237,8 +237,8 @@ Source open_source(const Options& o) {
         source.ids = store::open_texts(source.ids_from, o.ids_key);
         if (!o.finding_key.empty()) {
             source.findings = store::open_texts(source.ids_from, o.finding_key);
-        } else if (o.ids.empty() && kind == store::FileKind::hdf5) {
-            source.findings = store::findings_of(o.features);
+        } else if (store::kind_of(store::InputFile(source.ids_from)) == store::FileKind::hdf5) {
+            source.findings = store::findings_of(source.ids_from);
         }
     }
     const auto ids = static_cast<std::int64_t>(source.ids.size());

@@ -40,8 +40,10 @@ Examples:
   candor pairs results.h5 --close clip --far dino --finding Edema --close-above 0.95 --far-below 0.6
 )";
 
+constexpr const char* standard_output = "-";
+
 struct Options {
-    std::string results, study_file, output;
+    std::string results, study_file, output{standard_output};
     campaign::PairsQuestion question;
     int threads = 0;
     bool overwrite = false, quiet = false, verbose = false, help = false;
@@ -83,9 +85,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
         ("far-below", po::value(&far_below)->value_name("COSINE"),
          "also the plain cosine under B must be at most this")  //
         ("study", po::value(&o.study_file)->value_name("STUDY.toml"),
-         "where the study file is now, if it moved; only its folder matters")                              //
-        ("output,o", po::value(&o.output)->value_name("FILE.csv"), "write there, not to standard output")  //
-        ("overwrite", po::bool_switch(&o.overwrite), "replace FILE.csv where it exists")                   //
+         "where the study file is now, if it moved; only its folder matters")  //
+        ("output,o", po::value(&o.output)->value_name("FILE.csv"),
+         "write there (default: standard output)")                                        //
+        ("overwrite", po::bool_switch(&o.overwrite), "replace FILE.csv where it exists")  //
         ("threads", po::value<int>()->value_name("N")->notifier([&o](int threads) {
             if (threads < 1) throw UsageError("--threads " + std::to_string(threads), "must be at least 1");
             o.threads = threads;
@@ -144,8 +147,9 @@ void write_file(const std::string& path, const std::string& text) {
         out << text;
         out.close();
         if (!out) {
-            throw MachineError(store::part_of(path),
-                               std::string("cannot be written: ") + std::strerror(errno != 0 ? errno : EIO));
+            throw MachineError(path,
+                               std::string("cannot be written: ") + std::strerror(errno != 0 ? errno : EIO),
+                               "check that the folder exists, its rights and its free space");
         }
         store::publish(path);
     } catch (...) {
@@ -159,7 +163,7 @@ void list_pairs(const parallel::Communicator& world, Options options) {
                                 : options.verbose ? Verbosity::verbose
                                                   : Verbosity::normal;
     parallel::on_root(world, [&] {
-        if (!options.output.empty()) require_writable(options);
+        if (options.output != standard_output) require_writable(options);
         return std::string();
     });
     options.question.search.threads = parallel::choose_threads(world, options.threads);
@@ -167,7 +171,7 @@ void list_pairs(const parallel::Communicator& world, Options options) {
                                                          options.question, Log(verbosity, world.rank() == 0));
     if (world.rank() != 0) return;
     const std::string text = report::format_table(table, report::Format::csv);
-    if (options.output.empty()) {
+    if (options.output == standard_output) {
         write_output(text);
     } else {
         write_file(options.output, text);

@@ -147,8 +147,7 @@ std::string overview_of(const store::ResultsReader& results) {
     overview.skipped = results.table("skipped");
     overview.exclusions = results.table("exclusions");
     overview.across = {results.table("overlap_summary"), results.table("consensus"),
-                       results.table("retention"), results.table("associations"),
-                       results.table("distances")};
+                       results.table("retention"), results.table("associations"), results.table("distances")};
     return report::format_overview(overview, terminal_width());
 }
 

@@ -283,13 +283,14 @@ TaskTests tests_of(const study::Task& task, std::span<const Pair> pairs, const N
 
 void put_summary(Rows& rows, const study::Study& study, const study::Task& task, std::span<const Pair> pairs,
                  const Null& null, const TaskTests& tests) {
-    std::int64_t defined = 0, above = 0;
+    std::int64_t defined = 0, above = 0, one_empty = 0;
     double sum = 0, smallest = undefined;
     for (const Pair& pair : pairs) {
         const OverlapNull& figures = pair.overlap.*null.figures;
         if (!pair.level->finding || std::isnan(figures.p)) continue;
         ++defined;
         above += figures.delta_jaccard > 0;
+        one_empty += pair.overlap.blind_a == 0 || pair.overlap.blind_b == 0;
         sum += figures.delta_jaccard;
         smallest = std::fmin(smallest, figures.log10_p);
     }
@@ -302,6 +303,7 @@ void put_summary(Rows& rows, const study::Study& study, const study::Task& task,
     rows.put("pairs", static_cast<std::int64_t>(encoders * (encoders - 1) / 2));
     rows.put("tests", defined);
     rows.put("undefined", std::ssize(tests.q) - defined);
+    rows.put("one_empty", one_empty);
     rows.put("above", above);
     rows.put("above_share", ratio(above, defined));
     rows.put("rejected", rejected);

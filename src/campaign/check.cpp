@@ -160,17 +160,23 @@ ResultTable features_table(const FeatureAudit& audit) {
 ResultTable erased_table(const ErasedAudit& audit) {
     ResultTable table{"erased", {}};
     std::vector<std::string> encoder, dataset;
-    std::vector<std::int64_t> rows, dimension, missing, bad;
+    std::vector<std::int64_t> rows, dimension, unknown, missing, bad;
     for (const ErasedReport& r : audit.reports) {
         encoder.push_back(r.encoder);
         dataset.push_back(r.dataset);
         rows.push_back(r.rows);
         dimension.push_back(r.dimension);
+        unknown.push_back(r.unknown);
         missing.push_back(r.missing);
         bad.push_back(r.bad);
     }
-    table.columns = {{"encoder", encoder},     {"dataset", dataset},         {"rows", rows},
-                     {"dimension", dimension}, {"missing_regions", missing}, {"nan_inf_or_zero_rows", bad}};
+    table.columns = {{"encoder", encoder},
+                     {"dataset", dataset},
+                     {"rows", rows},
+                     {"dimension", dimension},
+                     {"rows_of_unknown_images", unknown},
+                     {"missing_regions", missing},
+                     {"nan_inf_or_zero_rows", bad}};
     return table;
 }
 
@@ -318,9 +324,8 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
         study::Pool pool = study::final_pool(inputs.study, inputs.study.tasks[t], drafts[t], audit.faults[t]);
         erased.count_exclusions(inputs.study, t, pool);
         work.push_back(make_work(inputs.study, t, std::move(pool)));
-        if (work.back().cases == 0) {
-            report.problems.push_back("task \"" + inputs.study.tasks[t].id + "\": no cell can be scored");
-        }
+        if (const auto fault = why_nothing_is_scored(inputs.study, work.back()))
+            report.problems.push_back(inputs.study.file + ": " + *fault);
         if (work.back().pool.repeats_patients && work.back().rules.front() != study::Rule::distinct) {
             report.notes.push_back(
                 "task \"" + inputs.study.tasks[t].id +

@@ -95,6 +95,8 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
     audit.report.file = {file.path(), static_cast<std::int64_t>(std::filesystem::file_size(file.path())),
                          digest_file(file.path()).hex()};
 
+    const std::unordered_set<std::string_view> known(table.image.begin(), table.image.end());
+    for (const std::string& id : file.ids()) audit.report.unknown += !known.contains(id);
     std::unordered_map<std::string_view, std::int64_t> place;
     for (const std::int64_t row : in_use) place.emplace(table.image[static_cast<std::size_t>(row)], row);
     std::vector<FeatureRow> wanted;
@@ -116,7 +118,7 @@ void put_audit(ByteWriter& out, std::size_t encoder, std::size_t dataset, const 
     out.put(encoder);
     out.put(dataset);
     for (const std::string& text : {r.encoder, r.dataset, r.file.path, r.file.digest}) out.put(text);
-    for (const std::int64_t n : {r.file.bytes, r.rows, r.dimension}) out.put(n);
+    for (const std::int64_t n : {r.file.bytes, r.rows, r.dimension, r.unknown}) out.put(n);
     out.put(static_cast<std::int64_t>(audit.bad.size()));
     for (const auto& [region, bad] : audit.bad) {
         out.put(region.first);
@@ -129,7 +131,7 @@ FileAudit get_audit(ByteReader& in) {
     FileAudit audit;
     ErasedReport& r = audit.report;
     for (std::string* text : {&r.encoder, &r.dataset, &r.file.path, &r.file.digest}) *text = in.get_text();
-    for (std::int64_t* n : {&r.file.bytes, &r.rows, &r.dimension}) *n = in.get<std::int64_t>();
+    for (std::int64_t* n : {&r.file.bytes, &r.rows, &r.dimension, &r.unknown}) *n = in.get<std::int64_t>();
     for (auto left = in.get<std::int64_t>(); left > 0; --left) {
         const auto row = in.get<std::int64_t>();
         std::string region = in.get_text();
@@ -168,7 +170,7 @@ class TaskAudit {
             const std::size_t row = draft_row.at(region.first);
             const auto finding = finding_of(task_, region.second);
             if (finding && draft_.labels[*finding][row] != 1) {
-                leave_out(dataset, "evidence box on an image that is not positive", region);
+                leave_out(dataset, "erased features of an image that is not positive", region);
                 continue;
             }
             bool missing = false, bad = false;
@@ -208,6 +210,17 @@ class TaskAudit {
                             " evidence boxes of dataset \"" + study_.datasets[dataset].id + "\" (" + region +
                             ") have no erased features");
         }
+        if (boxes.file.empty()) return;
+        std::int64_t used = 0, boxed = 0;
+        for (const auto& [region, row] : used_) {
+            if (static_cast<std::size_t>(draft_.dataset[row]) != dataset) continue;
+            ++used;
+            boxed += boxes.area.contains({draft_.image[row], region});
+        }
+        if (boxed == used) return;
+        notes.push_back("task \"" + task_.id + "\": " + std::to_string(used - boxed) + " of " +
+                        std::to_string(used) + " erased regions of dataset \"" + study_.datasets[dataset].id +
+                        "\" have no evidence box");
     }
 
     TaskErased take(std::vector<std::string>& notes) {
@@ -384,7 +397,13 @@ ErasedAudit audit_erased_mpi(const parallel::Communicator& world, const Inputs& 
     }
 
     ErasedAudit audit;
-    for (const auto& [place, file] : files) audit.files.push_back(file.report.file);
+    for (const auto& [place, file] : files) {
+        audit.files.push_back(file.report.file);
+        if (file.report.unknown == 0) continue;
+        audit.notes.push_back(file.report.file.path + ": its table does not know the images of " +
+                              std::to_string(file.report.unknown) + " of its " +
+                              std::to_string(file.report.rows) + " rows");
+    }
     read_boxes(world, inputs, audit);
     Faults faults;
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {

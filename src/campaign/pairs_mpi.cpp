@@ -81,6 +81,8 @@ Unit make_unit(const TaskWork& work, std::size_t position, std::size_t cell) {
     const auto& labels = work.pool.labels[static_cast<std::size_t>(work.cells[cell].finding)];
     const auto& rows = work.contexts[static_cast<std::size_t>(work.cells[cell].context)].rows;
     for (std::size_t i = 0; i < rows.size(); ++i) {
+        // An image of a dataset and of its reference is one image.
+        if (work.pool.identity[static_cast<std::size_t>(rows[i].value)] != rows[i]) continue;
         const std::int8_t label = labels[static_cast<std::size_t>(rows[i].value)];
         if (label == 1) unit.positives.emplace_back(static_cast<std::int64_t>(i));
         if (label == 0) unit.negatives.emplace_back(static_cast<std::int64_t>(i));

@@ -281,6 +281,16 @@ void put_line(Rows& rows, const Line& line) {
     rows.put("undefined", line.why_not);
 }
 
+double mean_of_known(std::span<const double> values) {
+    double sum = 0, count = 0;
+    for (const double v : values) {
+        if (std::isnan(v)) continue;
+        sum += v;
+        count += 1;
+    }
+    return count == 0 ? undefined : sum / count;
+}
+
 /// What a line says of its rows whatever the encoder.
 void describe_rows(Line& line, const TaskWork& work, std::span<const EvidenceRegion> regions) {
     std::set<std::int32_t> patients;
@@ -311,6 +321,7 @@ void add_task(const study::Study& study, const TaskWork& work, const std::vector
         const std::string& encoder = study.encoders[task.encoders[e]].id;
         instruments::RetentionTally together;
         std::vector<instruments::Replicates> means;
+        std::vector<double> areas;
         for (std::size_t r = 0; r < regions.size(); ++r) {
             const RegionResult& result = results[e][r];
             Line line;
@@ -319,6 +330,7 @@ void add_task(const study::Study& study, const TaskWork& work, const std::vector
             line.level = "region";
             line.region = regions[r].name;
             describe_rows(line, work, std::span(regions).subspan(r, 1));
+            areas.push_back(line.area);
             means.push_back(instruments::mean_retention(result.tally));
             line.retention = instruments::estimate(means.back(), confidence);
             line.cases = result.cases;
@@ -339,6 +351,7 @@ void add_task(const study::Study& study, const TaskWork& work, const std::vector
             line.encoder = encoder;
             line.level = is_micro ? "micro" : "macro";
             describe_rows(line, work, regions);
+            if (!is_micro) line.area = mean_of_known(areas);
             line.retention =
                 instruments::estimate(is_micro ? micro : instruments::mean_of(means), confidence);
             line.why_not = "within regions only";

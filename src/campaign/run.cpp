@@ -134,14 +134,9 @@ void require_replaceable(const RunOptions& options) {
 
 void require_some_cell(const Prepared& prepared) {
     for (const TaskWork& work : prepared.work) {
-        if (work.cases > 0) continue;
-        const study::Task& task = prepared.inputs.study.tasks[work.task];
-        const std::string reason = work.cells.empty()
-                                       ? "its pool is empty"
-                                       : "first: " + *work.cells.front().candidates.front().unscored;
-        throw DataError({prepared.inputs.study.file},
-                        "no cell of task \"" + task.id + "\" can be scored (" + reason + ")",
-                        "candor check lists every cell with its reason");
+        if (const auto fault = why_nothing_is_scored(prepared.inputs.study, work))
+            throw DataError({prepared.inputs.study.file}, *fault,
+                            "candor check lists every cell with its reason");
     }
 }
 
@@ -225,8 +220,9 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         if (options.overwrite || !std::filesystem::exists(options.output)) return {};
         if (holds_these_results(options.output, study, record.inputs, options.ablations)) return "done";
         throw UsageError(options.output,
-                         "exists and holds something else than this study's results; name another output "
-                         "or give --overwrite");
+                         "exists and holds something else than this study's results" +
+                             std::string(options.ablations ? " with --ablations" : " without --ablations") +
+                             "; name another output or give --overwrite");
     });
     if (!standing.empty()) {
         log.info(options.output + " already holds the results of this study and these inputs");

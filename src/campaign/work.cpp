@@ -85,15 +85,17 @@ void add_pooled_cell(const study::Study& study, const study::Task& task, TaskWor
         if (falls[i]) ++rows[work.pool.dataset[i]];
     }
     if (rows.empty()) return;
-    for (const auto& [dataset, count] : rows) {
-        work.pool.exclusions.push_back({study.datasets[static_cast<std::size_t>(dataset)].id,
-                                        "own context not scored, asked of the whole reference",
-                                        task.findings[finding], count});
-    }
     const study::Context& whole = whole_reference(study, work, reference, askers);
     study::Cell cell = study::make_cell(study, task, work.pool, whole, static_cast<std::int32_t>(finding),
                                         work.rules, falls);
     cell.pooled_reference = true;
+    for (const auto& [dataset, count] : rows) {
+        work.pool.exclusions.push_back(
+            {study.datasets[static_cast<std::size_t>(dataset)].id,
+             std::string("own context not scored, ") +
+                 (cell.scored() ? "asked of the whole reference" : "nor can the whole reference be asked"),
+             task.findings[finding], count});
+    }
     add_cell(work, std::move(cell));
 }
 
@@ -117,6 +119,14 @@ TaskWork make_work(const study::Study& study, std::size_t task_position, study::
             add_pooled_cell(study, task, work, f, reference, datasets);
     }
     return work;
+}
+
+std::optional<std::string> why_nothing_is_scored(const study::Study& study, const TaskWork& work) {
+    if (std::ranges::any_of(work.cells, &study::Cell::in_figures)) return std::nullopt;
+    const auto own = std::ranges::find_if(work.cells, [](const study::Cell& c) { return !c.scored(); });
+    const std::string reason = own == work.cells.end() ? "its contexts are none of its reference's"
+                                                       : "first: " + *own->candidates.front().unscored;
+    return "no cell of task \"" + study.tasks[work.task].id + "\" can be scored (" + reason + ")";
 }
 
 TaskWork merge_contexts(const study::Study& study, const TaskWork& matched) {

@@ -18,11 +18,13 @@ std::string overlap_sentence(const store::ResultTable& table, const std::string&
         if (texts(table, "null")[i] != "stratified") continue;
         const std::int64_t tests = integers(table, "tests")[i];
         if (tests == 0) return {};
+        const std::int64_t one_empty = integers(table, "one_empty")[i];
         return "Blind sets: " + std::to_string(integers(table, "above")[i]) + " of " +
-               counted(tests, "pair", "pairs") +
+               counted(tests - one_empty, "pair", "pairs") +
                " of encoders on a finding share more blind positives than their sizes and contexts let "
-               "expect, " +
-               std::to_string(integers(table, "rejected")[i]) + " significantly; delta_J is " +
+               "expect" +
+               (one_empty > 0 ? " (of " + std::to_string(one_empty) + " more one is blind to none)" : "") +
+               ", " + std::to_string(integers(table, "rejected")[i]) + " significantly; delta_J is " +
                percent(reals(table, "mean_delta_jaccard")[i]) + " on average.";
     }
     return {};
@@ -63,8 +65,11 @@ std::string retention_sentence(const store::ResultTable& table, const store::Res
         if (texts(associations, "x")[i] != "retention" || texts(associations, "y")[i] != "d" ||
             texts(associations, "group")[i] != "panel" || std::isnan(rho))
             continue;
+        const double exact = reals(associations, "exact_p")[i];
         text += "; Spearman with D over " + std::to_string(integers(associations, "n")[i]) + " encoders " +
-                significant(rho, 3) + ", p " + significant(reals(associations, "p")[i], 3);
+                significant(rho, 3) +
+                (std::isnan(exact) ? ", p " + significant(reals(associations, "p")[i], 3)
+                                   : ", exact p " + significant(exact, 3));
     }
     return text + ".";
 }

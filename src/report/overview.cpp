@@ -377,6 +377,7 @@ std::string family_lines(const Overview& overview, const std::string& task) {
     const store::ResultTable& families = overview.families;
     std::string out;
     for (const std::size_t i : rows_of(families, task)) {
+        if (integers(families, "m")[i] + integers(families, "undefined")[i] == 0) continue;
         const std::string m = std::to_string(integers(families, "m")[i]);
         const std::int64_t needed = integers(families, "needed")[i];
         const std::int64_t undefined = integers(families, "undefined")[i];

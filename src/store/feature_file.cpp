@@ -47,7 +47,8 @@ struct FeatureFile::Source {
         array = hdf5_array(path, file, "/features");
         if (has_dataset(file->get(), "/image_id")) ids = texts(file->get(), "/image_id");
         if (has_dataset(file->get(), "/finding")) findings = texts(file->get(), "/finding");
-        if (ids.empty() && !findings.empty()) throw DataError({path}, "has /finding without /image_id");
+        if (ids.empty() && !findings.empty())
+            throw DataError({path}, "has /finding without /image_id", "write both, as candor import does");
         if (!ids.empty()) check_ids(path, ids, findings);
     }
 
@@ -115,11 +116,17 @@ void check_ids(const std::string& file, std::span<const std::string> ids,
         if (ids[i].find('\0') != std::string::npos)
             throw DataError({file, row}, "the image id holds a NUL byte");
         if (!is_utf8(ids[i])) throw DataError({file, row}, "the image id is not valid UTF-8");
+        if (!findings.empty() && !is_utf8(findings[i]))
+            throw DataError({file, row, {}, ids[i]}, "the finding is not valid UTF-8");
         const auto [first, is_new] = seen.emplace(with_region.empty() ? ids[i] : with_region[i], row);
         if (!is_new) {
             throw DataError({file, row, {}, ids[i]},
                             "the image id came before in row " + std::to_string(first->second) +
-                                (with_region.empty() ? "" : " for the same finding"));
+                                (with_region.empty() ? "" : " for the same finding"),
+                            with_region.empty()
+                                ? "an image has one row; where a row is a region of it (erased "
+                                  "features), /finding beside /image_id names the region"
+                                : "a region of an image has one row");
         }
     }
 }

@@ -177,10 +177,12 @@ Boxes parse_boxes(const std::string& file, std::string_view bytes) {
     boxes.file = file;
     std::map<std::string, Size> sizes;
     std::map<std::pair<std::string, std::string>, std::vector<Rectangle>> regions;
+    std::map<std::pair<std::string, std::string>, std::size_t> said_without;  // by which row
     for (std::size_t row = 0; row < reader.rows(); ++row) {
         const std::pair region(reader.image(row), reader.finding(row));
         const bool without = reader.blank(row, x) && reader.blank(row, y) && reader.blank(row, width) &&
                              reader.blank(row, height);
+        if (without) said_without.emplace(region, row);
         if (without && reader.blank(row, image_width) && reader.blank(row, image_height)) {
             ++boxes.without;
             continue;
@@ -193,6 +195,10 @@ Boxes parse_boxes(const std::string& file, std::string_view bytes) {
         }
     }
     for (const auto& [region, rectangles] : regions) {
+        if (const auto at = said_without.find(region); at != said_without.end()) {
+            throw reader.fault(at->second, x, "no box, where another row of the image and finding has one",
+                               "leave one of the two out");
+        }
         const Size& size = sizes.at(region.first);
         boxes.area.emplace(region, std::min(1.0, area_of_union(rectangles) / (size.width * size.height)));
     }

@@ -213,10 +213,14 @@ class Import(unittest.TestCase):
             file["features"] = VALUES
             file["image_id"] = [i.encode() for i in images]
             file["deep/region"] = [r.encode() for r in regions]
+        with h5py.File(self.path("erased.h5"), "w") as file:
+            file["image_id"] = [i.encode() for i in images]
+            file["finding"] = [r.encode() for r in regions]
         np.save(self.path("x.npy"), VALUES)
         for origin in ((self.path("x.npz"), "--finding-key", "region"),
                        (self.path("x.h5"), "--finding-key", "deep/region"),
-                       (self.path("x.npy"), "--ids", self.path("x.npz"), "--finding-key", "region")):
+                       (self.path("x.npy"), "--ids", self.path("x.npz"), "--finding-key", "region"),
+                       (self.path("x.npy"), "--ids", self.path("erased.h5"))):
             done = self.candor("-o", self.out, "--overwrite", *origin)
             self.assertEqual(done.returncode, 0, done.stderr)
             with h5py.File(self.out) as file:

@@ -216,7 +216,8 @@ class Pairs(unittest.TestCase):
                               "name another output or remove it yourself")
         nowhere = self.study.path("none/list.csv")
         self.assert_fails(self.pairs("-o", nowhere), 4,
-                          f"{nowhere}.part: cannot be written: No such file or directory")
+                          f"{nowhere}: cannot be written: No such file or directory; check that the folder exists, its "
+                          "rights and its free space")
         self.assertEqual([n for n in os.listdir(self.study.folder) if n.endswith(".part")], [])
 
     # ---- the command line

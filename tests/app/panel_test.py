@@ -3,6 +3,7 @@
 import csv
 import math
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -305,7 +306,7 @@ class Panel(unittest.TestCase):
         with h5py.File(self.out) as f:
             found = [(r["dataset"].decode(), r["detail"].decode(), int(r["rows"]))
                      for r in f["tables/exclusions"][:]
-                     if r["what"] == b"evidence box on an image that is not positive"]
+                     if r["what"] == b"erased features of an image that is not positive"]
         self.assertEqual(found, [("data", "f", 1)])
 
     def test_correlation_of_retention_with_the_margin(self):
@@ -459,6 +460,49 @@ context = ["dataset", "view"]
     def table(self, name):
         with h5py.File(self.out) as f:
             return read_table(f, name)
+
+    def test_an_image_of_both_is_in_one_pair(self):
+        """Random features: "both" stands in two tables, and in no pair twice."""
+        study = os.path.join(self.scratch.name, "pairs.toml")
+        with open(self.study, encoding="utf-8") as f:
+            text = f.read()
+        with open(study, "w", encoding="utf-8") as f:
+            f.write(text.replace('[[dataset]]\nid = "hospital"', '[[encoder]]\nid = "far"\n'
+                                 '[[dataset]]\nid = "hospital"').replace('"{dataset}.h5"',
+                                                                       '"{dataset}-{encoder}.h5"')
+                    .replace('erased = "erased.h5"\n', ""))
+        random = np.random.default_rng(1)
+        for name, rows in (("hospital", REFERENCE), ("boxes", ASKING)):
+            for encoder in ("e", "far"):
+                write_features(os.path.join(self.scratch.name, f"{name}-{encoder}.h5"), [r[0] for r in rows],
+                               random.standard_normal((len(rows), 3)))
+        out = run_candor(study, os.path.join(self.scratch.name, "pairs.h5"))
+        done = subprocess.run([os.environ["CANDOR"], "pairs", out, "--close", "e", "--far", "far", "--top", "0",
+                               "--per-image", "0"], capture_output=True, text=True, check=True)
+        pairs = [(r["context"], r["positive_image"], r["negative_image"])
+                 for r in csv.DictReader(done.stdout.splitlines())]
+        self.assertTrue(any(pair[1] == "both" for pair in pairs))
+        self.assertEqual(len(set(pairs)), len(pairs))
+
+    def test_no_context_in_common_is_an_error(self):
+        """Everything would be asked of the whole reference, which is in no figure."""
+        folder = os.path.join(self.scratch.name, "apart")
+        os.mkdir(folder)
+        write_csv(os.path.join(folder, "boxes.csv"), ["image_id", "patient_id", "view", "f"],
+                  (("q" + r[0], r[1], "XX", r[3]) for r in ASKING))
+        write_features(os.path.join(folder, "boxes.h5"), ["q" + r[0] for r in ASKING], [r[4] for r in ASKING])
+        for name in ("hospital.csv", "hospital.h5", "study.toml"):
+            shutil.copy(os.path.join(self.scratch.name, name), folder)
+        study = os.path.join(folder, "study.toml")
+        with open(study, encoding="utf-8") as f:
+            text = f.read().replace('erased = "erased.h5"\n', "")
+        with open(study, "w", encoding="utf-8") as f:
+            f.write(text)
+        for command in (["check", study], ["run", study, "-o", os.path.join(folder, "out.h5")]):
+            done = subprocess.run([os.environ["CANDOR"], *command], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn('no cell of task "asked" can be scored', done.stdout + done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(folder, "out.h5")))
 
     def test_an_image_of_both_is_no_duplicate_of_itself(self):
         done = subprocess.run([os.environ["CANDOR"], "check", self.study], capture_output=True, text=True,

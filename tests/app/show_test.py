@@ -47,12 +47,13 @@ D = {("good", "Edema"): 0.1, ("good", "R&D 50%"): 1 / 3, ("blind", "Edema"): 0.5
 
 
 ACROSS = {
-    "overlap_summary": {"task": str, "null": str, "tests": int, "above": int, "rejected": int,
-                        "mean_delta_jaccard": float},
+    "overlap_summary": {"task": str, "null": str, "tests": int, "one_empty": int, "above": int,
+                        "rejected": int, "mean_delta_jaccard": float},
     "consensus": {"task": str, "level": str, "encoders": int, "blind": int, "positives": int, "share": float,
                   "low": float, "high": float, "independent_share": float},
     "retention": {"task": str, "level": str, "encoder": str, "retention": float, "low": float, "high": float},
-    "associations": {"task": str, "x": str, "y": str, "group": str, "n": int, "value": float, "p": float},
+    "associations": {"task": str, "x": str, "y": str, "group": str, "n": int, "value": float, "p": float,
+                     "exact_p": float},
     "distances": {"task": str, "level": str, "anchor": str, "reject": int, "distance": float},
 }
 

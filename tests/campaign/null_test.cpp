@@ -1,5 +1,6 @@
-// Chance is one half where labels say nothing (Lemma 1; METHODS 3, 12.2): labels are shuffled over the rows of a
-// context, keys are redrawn each time, and D is averaged over the shuffles, by the code that a study runs.
+// Chance is one half where labels say nothing (Lemma 1; METHODS 3, 12.2): labels are shuffled over the rows
+// of a context, keys are redrawn each time, and D is averaged over the shuffles, by the code that a study
+// runs.
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -19,7 +20,8 @@ namespace {
 constexpr int shuffles = 2000;
 constexpr std::int64_t dimension = 8;
 
-/// One dataset, one finding, one context: `positive_patients` + `negative_patients` patients of `images` each.
+/// One dataset, one finding, one context: `positive_patients` + `negative_patients` patients of `images`
+/// each.
 struct Cohort {
     std::int64_t positive_patients, negative_patients, images;
 
@@ -35,9 +37,20 @@ study::Study study_of(study::Rule primary, std::vector<study::Rule> also, int k)
     study.op.also_is_set = true;
     study.op.negative_queries = study::NegativeQueries::none;
     study.pool.rows = 0;
-    study.datasets.push_back({.id = "made", .label = "", .table = "", .features = "", .erased = "", .boxes = "",
-                              .reference = "", .columns = {}});
-    study.encoders.push_back({.id = "noise", .label = "", .domain = "", .objective = "", .parameters = {}, .year = {},
+    study.datasets.push_back({.id = "made",
+                              .label = "",
+                              .table = "",
+                              .features = "",
+                              .erased = "",
+                              .boxes = "",
+                              .reference = "",
+                              .columns = {}});
+    study.encoders.push_back({.id = "noise",
+                              .label = "",
+                              .domain = "",
+                              .objective = "",
+                              .parameters = {},
+                              .year = {},
                               .anchor = false});
     study::Task task;
     task.id = "null";
@@ -78,8 +91,8 @@ Matrix<float> features_of(const Cohort& cohort) {
             for (double& value : centre) value = normal();
         }
         for (std::int64_t j = 0; j < dimension; ++j) {
-            features.row(row)[static_cast<std::size_t>(j)] =
-                static_cast<float>(centre[static_cast<std::size_t>(j)] + (cohort.images > 1 ? 0.1 * normal() : 0.0));
+            features.row(row)[static_cast<std::size_t>(j)] = static_cast<float>(
+                centre[static_cast<std::size_t>(j)] + (cohort.images > 1 ? 0.1 * normal() : 0.0));
         }
     }
     return features;
@@ -101,8 +114,8 @@ struct Mean {
 };
 
 /// D of each rule averaged over the shuffles.
-std::map<study::Rule, Mean> average_d(const Cohort& cohort, study::Rule primary, std::vector<study::Rule> also, int k,
-                                      std::int64_t expected_n) {
+std::map<study::Rule, Mean> average_d(const Cohort& cohort, study::Rule primary,
+                                      std::vector<study::Rule> also, int k, std::int64_t expected_n) {
     study::Study study = study_of(primary, std::move(also), k);
     study::Table table = table_of(cohort);
     const Matrix<float> features = features_of(cohort);
@@ -132,7 +145,8 @@ std::map<study::Rule, Mean> average_d(const Cohort& cohort, study::Rule primary,
             campaign::search_item(study, work, {0, 0, 0, 0, queries, 0}, rows, {64, 1}, cost);
         for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
             const auto discordant = std::ranges::count(found.sign[c], std::int8_t{1});
-            rates[cell.candidates[c].rule].push_back(static_cast<double>(discordant) / static_cast<double>(queries));
+            rates[cell.candidates[c].rule].push_back(static_cast<double>(discordant) /
+                                                     static_cast<double>(queries));
         }
     }
     std::map<study::Rule, Mean> means;
@@ -142,14 +156,17 @@ std::map<study::Rule, Mean> average_d(const Cohort& cohort, study::Rule primary,
         for (const double v : values) squares += (v - mean) * (v - mean);
         means[rule] = {mean, std::sqrt(squares / (shuffles - 1) / shuffles)};
         std::printf("%s: %lld + %lld patients of %lld images, k = %d, n = %lld: D = %.4f +- %.4f\n",
-                    std::string(study::name_of(rule)).c_str(), static_cast<long long>(cohort.positive_patients),
-                    static_cast<long long>(cohort.negative_patients), static_cast<long long>(cohort.images), k,
-                    static_cast<long long>(expected_n), means[rule].mean, means[rule].error);
+                    std::string(study::name_of(rule)).c_str(),
+                    static_cast<long long>(cohort.positive_patients),
+                    static_cast<long long>(cohort.negative_patients), static_cast<long long>(cohort.images),
+                    k, static_cast<long long>(expected_n), means[rule].mean, means[rule].error);
     }
     return means;
 }
 
-bool near_half(const Mean& m) { return std::abs(m.mean - 0.5) <= 3 * m.error; }
+bool near_half(const Mean& m) {
+    return std::abs(m.mean - 0.5) <= 3 * m.error;
+}
 
 }  // namespace
 
@@ -162,27 +179,32 @@ BOOST_AUTO_TEST_CASE(equal_banks_have_chance_one_half_at_every_size) {
         const Cohort cohort{n + 1, 3 * n, 1};
         const auto d = average_d(cohort, Rule::equal, {Rule::distinct, Rule::literal, Rule::unequal}, 5, n);
         BOOST_TEST(near_half(d.at(Rule::equal)), "equal, n = " << n << ": " << d.at(Rule::equal).mean);
-        BOOST_TEST(near_half(d.at(Rule::distinct)), "distinct, n = " << n << ": " << d.at(Rule::distinct).mean);
+        BOOST_TEST(near_half(d.at(Rule::distinct)),
+                   "distinct, n = " << n << ": " << d.at(Rule::distinct).mean);
         // The other rules are not calibrated (METHODS 3): they lie above one half, unequal far above.
         BOOST_TEST(d.at(Rule::literal).mean > 0.5 + 3 * d.at(Rule::literal).error);
         BOOST_TEST(d.at(Rule::unequal).mean > d.at(Rule::literal).mean + 0.1);
     }
 }
 
-BOOST_AUTO_TEST_CASE(distinct_patients_have_chance_one_half_where_images_of_a_patient_share_label_and_geometry) {
+BOOST_AUTO_TEST_CASE(
+    distinct_patients_have_chance_one_half_where_images_of_a_patient_share_label_and_geometry) {
     for (const std::int64_t n : {6, 10, 50}) {
         const Cohort cohort{n + 1, 2 * n, 5};
         const auto d = average_d(cohort, Rule::distinct, {Rule::equal}, 5, n);
-        BOOST_TEST(near_half(d.at(Rule::distinct)), "distinct, n = " << n << ": " << d.at(Rule::distinct).mean);
+        BOOST_TEST(near_half(d.at(Rule::distinct)),
+                   "distinct, n = " << n << ": " << d.at(Rule::distinct).mean);
         // The paper's rule takes other images of the same patient for evidence of the finding.
         BOOST_TEST(d.at(Rule::equal).mean < 0.35, "equal, n = " << n << ": " << d.at(Rule::equal).mean);
     }
 }
 
 BOOST_AUTO_TEST_CASE(literal_and_unequal_banks_drift_by_their_closed_forms_at_one_neighbour) {
-    // k = 1: literal n/(2n - 1) for n positives and at least n negatives, unequal m/(m + n) with n other positives.
+    // k = 1: literal n/(2n - 1) for n positives and at least n negatives, unequal m/(m + n) with n other
+    // positives.
     const std::int64_t positives = 8, negatives = 24;
-    const auto d = average_d({positives, negatives, 1}, Rule::equal, {Rule::literal, Rule::unequal}, 1, positives - 1);
+    const auto d =
+        average_d({positives, negatives, 1}, Rule::equal, {Rule::literal, Rule::unequal}, 1, positives - 1);
     const Mean literal = d.at(Rule::literal), unequal = d.at(Rule::unequal);
     BOOST_TEST(std::abs(literal.mean - 8.0 / 15) <= 3 * literal.error, "literal " << literal.mean);
     BOOST_TEST(std::abs(unequal.mean - 24.0 / 31) <= 3 * unequal.error, "unequal " << unequal.mean);

@@ -154,7 +154,8 @@ def correct_associations(study, all_tables):
     members = [row for tables in all_tables for row in tables["associations"].values()]
     members += [row for tables in all_tables for key, row in tables["contrasts"].items()
                 if key[2] == "difference"]
-    for row, q in zip(members, benjamini_hochberg([row["p"] for row in members])):
+    tested = [row["p"] if math.isnan(row.get("exact_p", math.nan)) else row["exact_p"] for row in members]
+    for row, q in zip(members, benjamini_hochberg(tested)):
         row["q"], row["reject"] = float(q), int(q <= study["test"]["alpha"])
     all_tables[0]["families"]["associations", ""] = {
         "m": sum(not math.isnan(row["p"]) for row in members),

@@ -81,6 +81,7 @@ def overlap_rows(study, task, groups):
         tests = len(defined)
         summary[name, null] = {
             "pairs": math.comb(len(encoders), 2), "tests": tests, "undefined": len(tested) - tests,
+            "one_empty": sum(row["blind_a"] == 0 or row["blind_b"] == 0 for row in defined),
             "above": above, "above_share": float(divide(above, tests)), "rejected": rejected,
             "rejected_share": float(divide(rejected, tests)),
             "mean_delta_jaccard": float(divide(sum(row["delta_jaccard"] for row in defined), tests)),

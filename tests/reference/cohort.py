@@ -355,15 +355,17 @@ def pooled_cells(study, task, pool, f, finding, rule):
                  for r, asks in enumerate(pool.asks)]
         if not any(falls):
             continue
-        for d in datasets:
-            n = sum(fall for r, fall in enumerate(falls) if pool.dataset[r] == d)
-            if n:
-                pool.exclusions[ids[d], "own context not scored, asked of the whole reference", finding] = n
         rows = [r for r in range(len(pool.image)) if pool.dataset[r] in [reference, *datasets]]
         name = "(pooled)" if len(askers) == 1 else f"(pooled) / {ids[reference]}"
         cell = cell_of_rows(study, pool, f, finding, name, rule, rows, falls)
         cell.pooled_reference = True
         cells.append(cell)
+        scored = cell_of_rows(study, pool, f, finding, name, primary, rows, falls).reason == ""
+        for d in datasets:
+            n = sum(fall for r, fall in enumerate(falls) if pool.dataset[r] == d)
+            if n:
+                what = "asked of the whole reference" if scored else "nor can the whole reference be asked"
+                pool.exclusions[ids[d], f"own context not scored, {what}", finding] = n
     return cells
 
 

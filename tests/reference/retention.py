@@ -63,7 +63,7 @@ def annotated(study, task, pool):
             vectors = {e: f.get((image, region)) for e, f in files.items()}
             what = ""
             if region in task["findings"] and pool.labels[r][task["findings"].index(region)] != 1:
-                what = "evidence box on an image that is not positive"
+                what = "erased features of an image that is not positive"
             elif any(v is None for v in vectors.values()):
                 assert study["pool"]["on_missing"] == "intersect"
                 what = "missing erased features"
@@ -185,6 +185,9 @@ def retention_rows(study, task, pool, groups, weights):
             micro[e] = observed
             whole = {**area_fields(pairs), "q": math.nan, "reject": 0}
             rows[task["id"], e, "micro", ""] = {**whole, **mean_fields(study, observed, resampled, patients)}
+            shares = [rows[task["id"], e, "region", region]["area"] for region in regions]
+            shares = [share for share in shares if not math.isnan(share)]
+            whole["area"] = sum(shares) / len(shares) if shares else math.nan
             rows[task["id"], e, "macro", ""] = {
                 **whole, **mean_fields(study, float(np.mean([m[0] for m in means])),
                                        np.mean([m[1] for m in means], axis=0), patients)}

@@ -34,7 +34,7 @@ struct Maker {
         overview.skipped.name = "skipped";
         overview.exclusions.name = "exclusions";
         texts(overview.across.overlap_summary, {"task", "null"});
-        integers(overview.across.overlap_summary, {"tests", "above", "rejected"});
+        integers(overview.across.overlap_summary, {"tests", "one_empty", "above", "rejected"});
         reals(overview.across.overlap_summary, {"mean_delta_jaccard"});
         texts(overview.across.consensus, {"task", "level"});
         integers(overview.across.consensus, {"encoders", "blind", "positives"});
@@ -43,7 +43,7 @@ struct Maker {
         reals(overview.across.retention, {"retention", "low", "high"});
         texts(overview.across.associations, {"task", "x", "y", "group"});
         integers(overview.across.associations, {"n"});
-        reals(overview.across.associations, {"value", "p"});
+        reals(overview.across.associations, {"value", "p", "exact_p"});
         texts(overview.across.distances, {"task", "level", "anchor"});
         integers(overview.across.distances, {"reject"});
         reals(overview.across.distances, {"distance"});
@@ -345,16 +345,16 @@ BOOST_AUTO_TEST_CASE(a_missing_column_is_named) {
 BOOST_AUTO_TEST_CASE(the_panel_together_is_told_in_a_sentence_each) {
     Maker made = small_study();
     AcrossTables& across = made.overview.across;
-    Maker::add(across.overlap_summary, {"chest", "pooled"}, {12, 11, 10}, {0.9});
-    Maker::add(across.overlap_summary, {"chest", "stratified"}, {12, 9, 4}, {0.061});
+    Maker::add(across.overlap_summary, {"chest", "pooled"}, {12, 0, 11, 10}, {0.9});
+    Maker::add(across.overlap_summary, {"chest", "stratified"}, {15, 3, 9, 4}, {0.061});
     Maker::add(across.consensus, {"chest", "finding"}, {4, 99, 99}, {1, 1, 1, 1});
     Maker::add(across.consensus, {"chest", "task"}, {4, 25, 250}, {0.1, 0.07, 0.14, 0.052});
     Maker::add(across.retention, {"chest", "region", "clip"}, {}, {0.2, 0.1, 0.3});
     Maker::add(across.retention, {"chest", "micro", "clip"}, {}, {0.61, 0.6, 0.62});
     Maker::add(across.retention, {"chest", "micro", "rad-dino"}, {}, {0.987, 0.98, 0.99});
     Maker::add(across.retention, {"chest", "micro", "random"}, {}, {NAN, NAN, NAN});
-    Maker::add(across.associations, {"chest", "year", "d", "panel"}, {4}, {0.1, 0.9});
-    Maker::add(across.associations, {"chest", "retention", "d", "panel"}, {4}, {-0.8, 0.2});
+    Maker::add(across.associations, {"chest", "year", "d", "panel"}, {4}, {0.1, 0.9, 0.9});
+    Maker::add(across.associations, {"chest", "retention", "d", "panel"}, {4}, {-0.8, 0.2, 1.0 / 3});
     Maker::add(across.distances, {"chest", "micro", "random"}, {1}, {0.3});
     Maker::add(across.distances, {"chest", "micro", "random"}, {0}, {-0.3});
     Maker::add(across.distances, {"chest", "micro", "random"}, {1}, {-0.3});
@@ -362,12 +362,12 @@ BOOST_AUTO_TEST_CASE(the_panel_together_is_told_in_a_sentence_each) {
     const std::vector<std::string> said = across_sentences(across, "chest");
     const std::vector<std::string> expected{
         "Blind sets: 9 of 12 pairs of encoders on a finding share more blind positives than their sizes and "
-        "contexts let expect, 4 significantly; delta_J is 6.1 on average.",
+        "contexts let expect (of 3 more one is blind to none), 4 significantly; delta_J is 6.1 on average.",
         "Consensus: the majority of 4 encoders is blind to 25 of 250 positives, 10.0 [7.0, 14.0] percent; "
         "independent encoders of the same rates would be to 5.2.",
         "Retention after erasing the evidence: lowest under clip at 61.0 [60.0, 62.0], highest under "
         "rad-dino "
-        "at 98.7 [98.0, 99.0]; Spearman with D over 4 encoders -0.8, p 0.2.",
+        "at 98.7 [98.0, 99.0]; Spearman with D over 4 encoders -0.8, exact p 0.333.",
         "Against the anchor random: 1 of 3 encoders significantly below it, 1 above."};
     BOOST_TEST(said == expected, boost::test_tools::per_element());
     BOOST_CHECK(across_sentences(across, "another task").empty());

@@ -70,14 +70,18 @@ BOOST_AUTO_TEST_CASE(regions_and_images_are_apart) {
 }
 
 BOOST_AUTO_TEST_CASE(a_blank_box_is_no_box) {
-    const Boxes boxes = parse("a,edema,,,,,100,100\nb,edema,, , ,,,\n" + box("0,0,10,10"));
+    const Boxes boxes = parse("a,mass,,,,,100,100\nb,edema,, , ,,,\n" + box("0,0,10,10"));
     BOOST_CHECK_EQUAL(boxes.without, 2);
     BOOST_CHECK_EQUAL(boxes.area.size(), 1);
     BOOST_CHECK_EQUAL(boxes.area.at({"a", "edema"}), 0.01);
+    refuses(
+        box("0,0,10,10") + "a,edema,,,,,100,100\n",
+        "row 3, column \"x\", id \"a\": no box, where another row of the image and finding has one; leave "
+        "one of the two out");
     refuses("a,edema,,0,10,10,100,100\n",
             "row 2, column \"x\", id \"a\": the number is blank; fill it in, or leave x, y, width and height "
             "all blank where there is no box");
-    refuses(box("0,0,10,10") + "a,edema,,,,,100,90\n",
+    refuses(box("0,0,10,10") + "a,mass,,,,,100,90\n",
             "row 3, column \"image_height\", id \"a\": 90 pixels where row 2 has 100 for the same image; an "
             "image has one size");
 }

@@ -27,6 +27,7 @@ struct ErasedReport {
     InputFile file;
     std::int64_t rows = 0, dimension = 0;
     std::int64_t missing = 0;  ///< (image, region) rows that another encoder of a task has and this one lacks
+    std::int64_t unknown = 0;  ///< rows of images that the table does not know
     std::int64_t bad = 0;      ///< rows with NaN, Inf or norm 0
     std::pair<std::string, std::string> first_missing, first_bad;  ///< image id and region
 };
@@ -41,8 +42,8 @@ struct ErasedRow {
 /// One region of one image that no encoder of the task uses. Images of other splits are none.
 struct LeftOut {
     std::size_t dataset = 0;
-    std::string what;  ///< "missing erased features", "bad erased features", "evidence box on an image that
-                       ///< is not positive"
+    std::string what;  ///< "missing erased features", "bad erased features", "erased features of an image
+                       ///< that is not positive"
     std::string region;
     TableRow row;
 };

@@ -4,6 +4,7 @@
 /// study, tables and pool alone, so that every rank knows all of it without a message.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct TaskWork {
 /// in a cell of its own (METHODS 12.6), and counted among the pool's exclusions. The cell's context is called
 /// (pooled), or (pooled) / REFERENCE in a task with several references.
 TaskWork make_work(const study::Study& study, std::size_t task, study::Pool pool);
+
+/// What to tell of a task of which no cell counts in any figure; nothing where one does.
+std::optional<std::string> why_nothing_is_scored(const study::Study& study, const TaskWork& work);
 
 /// The same task with its context match removed (METHODS 12.7): one context, under the primary rule alone,
 /// asked by the positives of the scored cells of `matched`, so that the two rates are paired.

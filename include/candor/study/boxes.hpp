@@ -25,7 +25,8 @@ struct Boxes {
 /// @throws DataError as parse_csv, and naming file, line, column and image id: a missing column; a blank
 ///         image id or finding; a number that is blank, not finite or no number; a width or height that is
 ///         not above 0; an image size outside 1 to 10^9; a size that differs from an earlier row of the same
-///         image; a box that covers nothing of the image; a file that holds no row.
+///         image; a box that covers nothing of the image; a region that one row
+///         says is without a box and another gives one; a file that holds no row.
 Boxes parse_boxes(const std::string& file, std::string_view bytes);
 
 }  // namespace candor::study

@@ -37,8 +37,8 @@ struct Candidates {
 /// One (finding, context) of a task: its queries, in the order of the cases, and its candidates by draw and
 /// rule.
 struct Cell {
-    std::int32_t finding = 0;                                   ///< position in Task::findings
-    std::int32_t context = 0;                                   ///< position in Pool::contexts
+    std::int32_t finding = 0;  ///< position in Task::findings
+    std::int32_t context = 0;  ///< position in Pool::contexts
     // Of the rows that answer; where the task has a reference these are the reference's (METHODS 12.6).
     std::int64_t positives = 0, negatives = 0;                  ///< labelled rows
     std::int64_t positive_patients = 0, negative_patients = 0;  ///< patients a side
