@@ -7,6 +7,7 @@ build_packages=(
     git cmake ninja-build g++ pkg-config
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libopenblas-dev
     libboost-dev libboost-program-options-dev libtomlplusplus-dev libxxhash-dev librandom123-dev libzip-dev
+    libhwy-dev
 )
 # For the tests: Boost.Test, the Python references, h5diff, gnuplot, ps, and the sources of a comma-decimal locale.
 # shellcheck disable=SC2034
@@ -67,7 +68,7 @@ ensure_tools() {
 This system has no apt. Load the modules of these, or install them, and run this again:
     CMake 3.25, Ninja, GCC 12 or another C++20 compiler, pkg-config
     Open MPI 4, HDF5 1.10.7 built with it, OpenBLAS
-    Boost 1.74 (Program_options, Math; Test for the tests), toml++ 3, xxHash, Random123, libzip
+    Boost 1.74 (Program_options, Math; Test for the tests), toml++ 3, xxHash, Random123, libzip, Highway
     for the tests: Python 3.11 with numpy, scipy, h5py, statsmodels, scikit-learn, pandas
 END
     exit 2

@@ -1,12 +1,14 @@
 #include "candor/campaign/search_mpi.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <tuple>
 
 #include "candor/base/bytes.hpp"
 #include "candor/campaign/encoder_features.hpp"
+#include "candor/neighbors/census.hpp"
 
 namespace candor::campaign {
 
@@ -15,42 +17,78 @@ namespace {
 constexpr int sides = 2;
 constexpr int negative = 0, positive = 1;
 
-/// Searches `queries` (some of a cell's, from `first` on) in side `side` of every candidate set that `which`
-/// names; one pass a distinct list. @returns neighbour sets in the order of `which`.
-std::vector<neighbors::NeighborSets> search_side(const study::Cell& cell, std::span<const std::size_t> which,
-                                                 int side, std::int64_t first, std::int64_t count, int k,
-                                                 const neighbors::RowSet& rows,
-                                                 const neighbors::SearchOptions& options, SearchCost& cost) {
-    const std::span<const ContextRow> queries =
-        std::span(cell.queries).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-    std::vector<neighbors::NeighborSets> sets(which.size());
-    std::vector<bool> done(which.size(), false);
-    for (std::size_t i = 0; i < which.size(); ++i) {
-        if (done[i]) continue;
-        const std::vector<ContextRow>& list = cell.candidates[which[i]].list[side];
-        std::vector<std::size_t> sharing;
-        std::vector<std::span<const Reach>> views;
-        for (std::size_t j = i; j < which.size(); ++j) {
-            if (done[j] || cell.candidates[which[j]].list[side] != list) continue;
-            done[j] = true;
-            sharing.push_back(j);
-            views.push_back(std::span(cell.candidates[which[j]].reach[side])
-                                .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-        }
-        std::vector<neighbors::NeighborSets> found =
-            neighbors::nearest(rows, list, queries, views, k, options);
-        for (std::size_t j = 0; j < sharing.size(); ++j) {
-            cost.searches += count;
-            cost.kept += found[j].kept;
-            cost.kept_max = std::max(cost.kept_max, found[j].kept_max);
-            sets[sharing[j]] = std::move(found[j]);
-        }
-    }
-    return sets;
-}
-
 std::int8_t sign_of(double margin) {
     return margin > 0 ? 1 : margin == 0 ? 0 : -1;
+}
+
+/// Entries of Cell::candidates that score the cell.
+std::vector<std::size_t> scored_candidates(const study::Cell& cell) {
+    std::vector<std::size_t> scored;
+    for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
+        if (!cell.candidates[c].unscored) scored.push_back(c);
+    }
+    return scored;
+}
+
+std::int64_t positives_of(const study::Cell& cell, const SearchItem& item) {
+    return std::clamp<std::int64_t>(cell.positive_queries - item.first, 0, item.count);
+}
+
+/// What one item asks, in the order of the scored candidates, the negative side before the positive one.
+/// Positives are asked under every rule and draw; negatives serve the margin classifier alone: draw 0 of the
+/// primary rule.
+std::vector<neighbors::Question> ask(const TaskWork& work, const SearchItem& item) {
+    const study::Cell& cell = work.cells[item.cell];
+    std::vector<neighbors::Question> asked;
+    for (const std::size_t c : scored_candidates(cell)) {
+        const auto first = static_cast<std::size_t>(item.first);
+        const auto count = static_cast<std::size_t>(c == 0 ? item.count : positives_of(cell, item));
+        for (const int side : {negative, positive}) {
+            asked.push_back({cell.candidates[c].list[side], std::span(cell.queries).subspan(first, count),
+                             std::span(cell.candidates[c].reach[side]).subspan(first, count)});
+        }
+    }
+    return asked;
+}
+
+/// What the neighbours of an item's queries say. `sets` in the order of `ask`.
+Found answer(const study::Cell& cell, const SearchItem& item, std::span<const neighbors::NeighborSets> sets) {
+    const std::size_t scored = sets.size() / sides;
+    Found found{item, {}, std::vector<std::vector<std::int8_t>>(scored)};
+    for (std::size_t c = 0; c < scored; ++c) {
+        const neighbors::NeighborSets &negatives = sets[sides * c], &positives = sets[sides * c + 1];
+        const std::int64_t count = c == 0 ? item.count : positives_of(cell, item);
+        for (std::int64_t q = 0; q < count; ++q) {
+            const instruments::Discordance one = instruments::discordance(positives.of(q), negatives.of(q));
+            if (c == 0) found.primary.push_back(one);
+            if (q < positives_of(cell, item)) found.sign[c].push_back(sign_of(one.margin()));
+        }
+    }
+    return found;
+}
+
+/// This rank's items by (task, encoder, context), parts of one cell that follow each other joined.
+std::vector<std::vector<SearchItem>> groups_of(const std::vector<TaskWork>& work,
+                                               const std::vector<SearchItem>& items,
+                                               const std::vector<int>& placed, int rank) {
+    std::vector<std::vector<SearchItem>> groups;
+    const auto rows_of = [&](const SearchItem& item) {
+        return std::tuple(item.work, item.encoder, work[item.work].cells[item.cell].context);
+    };
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (placed[i] != rank) continue;
+        const SearchItem& item = items[i];
+        if (groups.empty() || rows_of(groups.back().front()) != rows_of(item)) groups.emplace_back();
+        std::vector<SearchItem>& group = groups.back();
+        if (!group.empty() && group.back().cell == item.cell &&
+            group.back().first + group.back().count == item.first) {
+            group.back().count += item.count;
+            group.back().flops += item.flops;
+        } else {
+            group.push_back(item);
+        }
+    }
+    return groups;
 }
 
 std::string to_bytes(const Found& found) {
@@ -73,40 +111,39 @@ Found get_found(ByteReader& in) {
 
 }  // namespace
 
-Found search_item(const study::Study& study, const TaskWork& work, const SearchItem& item,
-                  const neighbors::RowSet& rows, const neighbors::SearchOptions& options, SearchCost& cost) {
-    const study::Cell& cell = work.cells[item.cell];
-    const int k = study.op.k;
-    const std::int64_t positives =
-        std::clamp<std::int64_t>(cell.positive_queries - item.first, 0, item.count);
-
-    // Positives are asked under every rule and draw; negatives serve the margin classifier alone, draw 0 of
-    // the primary rule.
-    std::vector<std::size_t> scored;
-    for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
-        if (!cell.candidates[c].unscored) scored.push_back(c);
+std::vector<Found> search_group(const study::Study& study, const TaskWork& work,
+                                std::span<const SearchItem> items, const neighbors::RowSet& rows,
+                                const neighbors::SearchOptions& options, SearchCost& cost) {
+    std::vector<std::vector<neighbors::Question>> asked;
+    double apart = 0;
+    for (const SearchItem& item : items) {
+        asked.push_back(ask(work, item));
+        apart += neighbors::products_of(rows.rows(), asked.back());
     }
-    const std::vector<std::size_t> primary{0};
+    std::vector<neighbors::Question> all;
+    for (const auto& one : asked) all.insert(all.end(), one.begin(), one.end());
 
-    Found found{item, {}, std::vector<std::vector<std::int8_t>>(scored.size())};
-    found.primary.resize(static_cast<std::size_t>(item.count));
-    const auto ask = [&](std::span<const std::size_t> which, std::int64_t first, std::int64_t count) {
-        if (count == 0) return;
-        std::vector<neighbors::NeighborSets> sets[sides];
-        for (int side = 0; side < sides; ++side) {
-            sets[side] = search_side(cell, which, side, first, count, k, rows, options, cost);
+    // The cells of a context share rows: all in one pass, unless so few are shared that each by itself takes
+    // fewer products.
+    std::vector<neighbors::NeighborSets> sets;
+    if (apart < neighbors::products_of(rows.rows(), all)) {
+        for (const auto& one : asked)
+            std::ranges::move(neighbors::census(rows, one, study.op.k, options), std::back_inserter(sets));
+    } else {
+        sets = neighbors::census(rows, all, study.op.k, options);
+    }
+    std::vector<Found> found;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const std::span of_item = std::span(sets).subspan(next, asked[i].size());
+        next += of_item.size();
+        for (const neighbors::NeighborSets& set : of_item) {
+            cost.searches += static_cast<std::int64_t>(set.values.size()) / set.k;
+            cost.kept += set.kept;
+            cost.kept_max = std::max(cost.kept_max, set.kept_max);
         }
-        for (std::size_t c = 0; c < which.size(); ++c) {
-            for (std::int64_t q = 0; q < count; ++q) {
-                const instruments::Discordance one =
-                    instruments::discordance(sets[positive][c].of(q), sets[negative][c].of(q));
-                if (c == 0) found.primary[static_cast<std::size_t>(first - item.first + q)] = one;
-                if (first < cell.positive_queries) found.sign[c].push_back(sign_of(one.margin()));
-            }
-        }
-    };
-    ask(scored, item.first, positives);
-    ask(primary, item.first + positives, item.count - positives);
+        found.push_back(answer(work.cells[items[i].cell], items[i], of_item));
+    }
     return found;
 }
 
@@ -119,22 +156,16 @@ std::vector<Found> search_mine(const Inputs& inputs, const std::vector<TaskWork>
 
     std::vector<Found> found;
     std::optional<EncoderFeatures> features;
-    std::optional<neighbors::RowSet> rows;
-    std::tuple<std::size_t, std::size_t, std::int32_t> loaded;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        if (placed[i] != rank) continue;
-        const SearchItem& item = items[i];
-        const TaskWork& here = work[item.work];
-        const std::size_t encoder = inputs.study.tasks[here.task].encoders[item.encoder];
-        const std::int32_t context = here.cells[item.cell].context;
+    for (const std::vector<SearchItem>& group : groups_of(work, items, placed, rank)) {
+        const TaskWork& here = work[group.front().work];
+        const std::size_t encoder = inputs.study.tasks[here.task].encoders[group.front().encoder];
+        const std::int32_t context = here.cells[group.front().cell].context;
         if (!features || features->encoder() != encoder) features.emplace(inputs, encoder);
-        if (const auto wanted = std::tuple(item.work, encoder, context); !rows || loaded != wanted) {
-            rows.reset();
-            rows.emplace(features->rows(here.pool, here.contexts[static_cast<std::size_t>(context)].rows));
-            loaded = wanted;
-        }
-        found.push_back(search_item(inputs.study, here, item, *rows, options, cost));
-        progress.advance(item.flops);
+        const neighbors::RowSet rows =
+            features->rows(here.pool, here.contexts[static_cast<std::size_t>(context)].rows);
+        std::ranges::move(search_group(inputs.study, here, group, rows, options, cost),
+                          std::back_inserter(found));
+        for (const SearchItem& item : group) progress.advance(item.flops);
     }
     return found;
 }

@@ -6,6 +6,7 @@
 #include "candor/base/error.hpp"
 #include "candor/base/threads.hpp"
 #include "candor/linalg/gemm.hpp"
+#include "candor/neighbors/decision.hpp"
 #include "candor/neighbors/sink.hpp"
 
 namespace candor::neighbors {
@@ -32,11 +33,6 @@ void scan(std::span<const float> scores, std::span<const double> offsets, double
     }
 }
 
-/// The one total order: cosine descending, then position.
-bool comes_before(const Neighbor& a, const Neighbor& b) {
-    return a.cosine != b.cosine ? a.cosine > b.cosine : a.position < b.position;
-}
-
 /// Decides the proposals of one query in double and writes its k nearest. @returns how many were decided.
 std::int64_t decide(const RowSet& rows, std::span<const ContextRow> list, ContextRow query, Sink& sink,
                     std::span<Neighbor> out) {
@@ -49,23 +45,6 @@ std::int64_t decide(const RowSet& rows, std::span<const ContextRow> list, Contex
                       decided.end(), comes_before);
     std::copy_n(decided.begin(), out.size(), out.begin());
     return static_cast<std::int64_t>(decided.size());
-}
-
-/// The expensive contract: no candidate within reach comes before the last one chosen but those chosen.
-void audit([[maybe_unused]] const RowSet& rows, [[maybe_unused]] std::span<const ContextRow> list,
-           [[maybe_unused]] ContextRow query, [[maybe_unused]] const Reach& reach,
-           [[maybe_unused]] std::span<const Neighbor> chosen) {
-#ifdef CANDOR_AUDIT
-    std::size_t before = 0;
-    for (std::int64_t j = 0; j < reach.end; ++j) {
-        if (j == reach.skip) continue;
-        const Neighbor one{rows.cosine(query, list[static_cast<std::size_t>(j)]), j};
-        before += comes_before(one, chosen.back());
-    }
-    CANDOR_REQUIRE(before + 1 == chosen.size(), "row " + std::to_string(query.value) + ", " +
-                                                    std::to_string(before) +
-                                                    " candidates come before the last");
-#endif
 }
 
 /// One sink a query and view.
@@ -146,7 +125,7 @@ std::vector<NeighborSets> nearest(const RowSet& rows, std::span<const ContextRow
                     const auto q = static_cast<std::size_t>(i);
                     const std::span<Neighbor> out(set.values.data() + i * k, static_cast<std::size_t>(k));
                     kept[q] = decide(rows, list, queries[q], sinks[v][q], out);
-                    audit(rows, list, queries[q], views[v][q], out);
+                    audit_choice(rows, list, queries[q], views[v][q], out);
                 }
             });
         for (const std::int64_t count : kept) {

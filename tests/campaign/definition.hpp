@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "candor/campaign/search_mpi.hpp"
@@ -65,6 +67,12 @@ inline campaign::Found found_by_definition(const study::Study& study, const camp
         }
     }
     return found;
+}
+
+inline campaign::Found search_one(const study::Study& study, const campaign::TaskWork& work,
+                                  const campaign::SearchItem& item, const neighbors::RowSet& rows,
+                                  const neighbors::SearchOptions& options, campaign::SearchCost& cost) {
+    return std::move(campaign::search_group(study, work, std::span(&item, 1), rows, options, cost).front());
 }
 
 inline bool same(const campaign::Found& a, const campaign::Found& b) {

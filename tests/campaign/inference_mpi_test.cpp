@@ -63,8 +63,8 @@ Counted counted(const campaign::Inputs& inputs, const std::vector<TaskWork>& wor
         const TaskWork& here = work[items[i].work];
         const std::size_t encoder = inputs.study.tasks[here.task].encoders[items[i].encoder];
         const auto context = static_cast<std::size_t>(here.cells[items[i].cell].context);
-        mine.push_back(campaign::search_item(inputs.study, here, items[i], made_rows(here, encoder, context),
-                                             options, cost));
+        mine.push_back(
+            search_one(inputs.study, here, items[i], made_rows(here, encoder, context), options, cost));
     }
     const auto owners = campaign::counting_owners(inputs.study, work, world().size());
     return campaign::count_mpi(world(), inputs.study, work,

@@ -12,8 +12,10 @@
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/linalg/gemm.hpp"
+#include "definition.hpp"
 
 using namespace candor;
+using namespace candor::testing;
 
 namespace {
 
@@ -141,8 +143,7 @@ std::map<study::Rule, Mean> average_d(const Cohort& cohort, study::Rule primary,
         const neighbors::RowSet rows(std::move(ordered));
         campaign::SearchCost cost;
         const auto queries = static_cast<std::int64_t>(cell.queries.size());
-        const campaign::Found found =
-            campaign::search_item(study, work, {0, 0, 0, 0, queries, 0}, rows, {64, 1}, cost);
+        const campaign::Found found = search_one(study, work, {0, 0, 0, 0, queries, 0}, rows, {64, 1}, cost);
         for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
             const auto discordant = std::ranges::count(found.sign[c], std::int8_t{1});
             rates[cell.candidates[c].rule].push_back(static_cast<double>(discordant) /

@@ -135,8 +135,8 @@ BOOST_AUTO_TEST_CASE(a_query_with_a_duplicate_keeps_its_duplicate_and_d_is_one_t
     }
     linalg::open_blas();
     campaign::SearchCost cost;
-    const Found found = campaign::search_item(study, work, {0, 0, 0, 0, 3, 0},
-                                              neighbors::RowSet(std::move(matrix)), {20, 1}, cost);
+    const Found found =
+        search_one(study, work, {0, 0, 0, 0, 3, 0}, neighbors::RowSet(std::move(matrix)), {20, 1}, cost);
     const study::Cell& cell = work.cells.front();
     BOOST_TEST(found.primary.size() == 3);
     for (std::size_t q = 0; q < 3; ++q) {
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_query_outside_the_capped_bank_loses_no_neighbour) {
     const SearchItem item{0, 0, 0, 0, static_cast<std::int64_t>(cell.queries.size()), 0};
     const neighbors::RowSet rows = made_rows(work, 0, 0);
     campaign::SearchCost cost;
-    BOOST_TEST(same(campaign::search_item(inputs.study, work, item, rows, {20, 1}, cost),
+    BOOST_TEST(same(search_one(inputs.study, work, item, rows, {20, 1}, cost),
                     found_by_definition(inputs.study, work, item, rows)));
     for (std::int64_t q = 0; q < cell.positive_queries; ++q) {
         BOOST_TEST(cell.candidates[0].reach[1][static_cast<std::size_t>(q)].size() == (q < 4 ? 3 : 4));
@@ -182,8 +182,8 @@ BOOST_AUTO_TEST_CASE(every_item_however_cut_finds_what_the_definition_finds) {
              i += static_cast<std::size_t>(world().size())) {
             const SearchItem& item = items[i];
             const neighbors::RowSet rows = rows_of(inputs, work, item);
-            const Found found = campaign::search_item(inputs.study, work[item.work], item, rows,
-                                                      {5, most == 1000 ? threads() : 1}, cost);
+            const Found found = search_one(inputs.study, work[item.work], item, rows,
+                                           {5, most == 1000 ? threads() : 1}, cost);
             differ += !same(found, found_by_definition(inputs.study, work[item.work], item, rows));
             for (const auto& signs : found.sign) {
                 ties += static_cast<std::size_t>(std::ranges::count(signs, std::int8_t{0}));
@@ -197,6 +197,34 @@ BOOST_AUTO_TEST_CASE(every_item_however_cut_finds_what_the_definition_finds) {
     BOOST_TEST(seen[0] > 0);  // the study has both
     BOOST_TEST(seen[1] > 0);
     BOOST_TEST(cost.kept >= 3 * cost.searches);
+}
+
+BOOST_AUTO_TEST_CASE(the_cells_of_a_context_together_find_what_each_finds) {
+    const campaign::Inputs inputs = made_inputs();
+    const std::vector<TaskWork> work = made_work(inputs);
+    const auto items = campaign::search_items(inputs.study, work, made_dimensions);
+    linalg::open_blas();
+    std::size_t differ = 0, most = 0;
+    for (std::size_t first = 0; first < items.size();) {
+        const auto place = [&](std::size_t i) {
+            return std::tuple(items[i].work, items[i].encoder,
+                              work[items[i].work].cells[items[i].cell].context);
+        };
+        std::size_t last = first;
+        while (last < items.size() && place(last) == place(first)) ++last;
+        const neighbors::RowSet rows = rows_of(inputs, work, items[first]);
+        const auto group = std::span(items).subspan(first, last - first);
+        campaign::SearchCost cost;
+        const auto found = campaign::search_group(inputs.study, work[items[first].work], group, rows,
+                                                  {7, threads(), 30}, cost);
+        BOOST_REQUIRE_EQUAL(found.size(), group.size());
+        for (std::size_t i = 0; i < group.size(); ++i)
+            differ += !same(found[i], found_by_definition(inputs.study, work[group[i].work], group[i], rows));
+        most = std::max(most, group.size());
+        first = last;
+    }
+    BOOST_TEST(differ == 0);
+    BOOST_TEST(most > 1);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_found_reaches_its_owner_in_order_whoever_searched_it) {
@@ -220,8 +248,8 @@ BOOST_AUTO_TEST_CASE(what_was_found_reaches_its_owner_in_order_whoever_searched_
         for (std::size_t i = 0; i < items.size(); ++i) {
             if (searchers[way](i) != world().rank()) continue;
             campaign::SearchCost cost;
-            mine.push_back(campaign::search_item(inputs.study, work[items[i].work], items[i],
-                                                 rows_of(inputs, work, items[i]), {512, 1}, cost));
+            mine.push_back(search_one(inputs.study, work[items[i].work], items[i],
+                                      rows_of(inputs, work, items[i]), {512, 1}, cost));
         }
         const std::vector<Found> owned = campaign::deliver_mpi(world(), work, mine, owners[way]);
         BOOST_TEST(differing(owned, expected_here(inputs, work, items, owners[way])) == 0);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "candor/base/log.hpp"
@@ -33,11 +34,13 @@ struct SearchCost {
     std::int64_t kept_max = 0;  ///< the most of one search
 };
 
-/// The search of one item among the rows of its context. Pure but for the threads.
-Found search_item(const study::Study& study, const TaskWork& work, const SearchItem& item,
-                  const neighbors::RowSet& rows, const neighbors::SearchOptions& options, SearchCost& cost);
+/// The search of items of one task, encoder and context, whose rows these are. Pure but for the threads.
+std::vector<Found> search_group(const study::Study& study, const TaskWork& work,
+                                std::span<const SearchItem> items, const neighbors::RowSet& rows,
+                                const neighbors::SearchOptions& options, SearchCost& cost);
 
-/// Searches this rank's items, in the order of `items`. Collective only in its failures.
+/// Searches this rank's items, in the order of `items`; parts of one cell that follow each other become one.
+/// Collective only in its failures.
 std::vector<Found> search_mine(const Inputs& inputs, const std::vector<TaskWork>& work,
                                const std::vector<SearchItem>& items, const std::vector<int>& placed, int rank,
                                const neighbors::SearchOptions& options, const Log& log, SearchCost& cost);

@@ -33,6 +33,7 @@ struct NeighborSets {
 struct SearchOptions {
     std::int64_t block_rows = 512;  ///< rows of a tile of the Gram matrix, both ways
     int threads = 1;
+    std::int64_t panel_rows = 4096;  ///< of a census: rows whose sinks are alive at a time
 };
 
 /// For every view of the same list (a candidate rule is one view) and every query, its k nearest entries of

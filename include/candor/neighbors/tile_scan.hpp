@@ -1,0 +1,35 @@
+#pragma once
+
+/// One tile of the Gram matrix looked through by whole vectors: which of its scores may matter to some row or
+/// to some column.
+
+#include <cstdint>
+#include <span>
+
+namespace candor::neighbors {
+
+/// The tile's products <a', b'> and what makes scores of them. Cuts and offsets are rounded so that no score
+/// that reaches a cut in double is passed over.
+struct Tile {
+    const float* products = nullptr;  ///< rows x cols, row-major
+    std::int64_t stride = 0;
+    std::int64_t rows = 0, cols = 0;
+    const float* row_offset = nullptr;  ///< of the row's side of a score
+    const float* col_offset = nullptr;
+    /// Lowest score that a row (of any column) still takes, less its own offset; +infinity: it takes none.
+    /// They may rise while the tile is looked through.
+    const float* row_cut = nullptr;
+    const float* col_cut = nullptr;
+};
+
+/// Called for a row with the hits among columns first .. first + 63: bit b stands for column first + b.
+using HitHandler = void (*)(void* context, std::int64_t row, std::int64_t first, std::uint64_t hits);
+
+/// Calls `handler` for every place with product + col_offset >= row_cut or product + row_offset >= col_cut,
+/// in single precision, rows ascending, then columns. By the widest vectors of this processor.
+void scan_tile(const Tile& tile, HitHandler handler, void* context);
+
+/// The instruction set that scan_tile uses here, e.g. "AVX3".
+const char* vector_target();
+
+}  // namespace candor::neighbors
