@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -20,19 +22,19 @@ namespace candor::neighbors {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t few_kept =
-    64;  // entries that a row keeps before it looks which ones its cuts have passed
 
 /// A set of questions, 64 a word.
 using Bits = std::uint64_t;
 constexpr std::int64_t word_bits = 64;
 
-/// Calls `body(question)` for every question in the words that both rows of bits have.
+/// Calls `body(question)` for every question that both rows of `words` words have. (Plain pointers: a span
+/// passed on the stack stalls the loop that is called once a hit.)
 template <class Body>
-void for_each_common(std::span<const Bits> a, std::span<const Bits> b, Body body) {
-    for (std::size_t w = 0; w < a.size(); ++w) {
+[[gnu::always_inline]] inline void for_each_common(const Bits* a, const Bits* b, std::int64_t words,
+                                                   Body body) {
+    for (std::int64_t w = 0; w < words; ++w) {
         for (Bits bits = a[w] & b[w]; bits != 0; bits &= bits - 1)
-            body(w * static_cast<std::size_t>(word_bits) + static_cast<std::size_t>(std::countr_zero(bits)));
+            body(static_cast<std::size_t>(w * word_bits + std::countr_zero(bits)));
     }
 }
 
@@ -42,15 +44,23 @@ std::int64_t longest_reach(const Question& question) {
     return longest;
 }
 
+/// Rows first .. first + count, one side of a tile.
+struct Block {
+    std::int64_t first = 0, count = 0;
+};
+
 /// The rows that some question is about, in the order of the tiles, and what each is to each question.
 class Union {
   public:
-    Union(const RowSet& rows, std::span<const Question> questions) : questions_(questions) {
+    /// @param block most rows of a block.
+    Union(const RowSet& rows, std::span<const Question> questions, std::int64_t block)
+        : questions_(questions) {
         words_ = (std::ssize(questions) + word_bits - 1) / word_bits;
         for (const Question& question : questions) longest_.push_back(longest_reach(question));
         const std::vector<Bits> member = member_bits(rows.rows()), asks = query_bits(rows.rows());
         order_rows(member, asks);
         place_.resize(static_cast<std::size_t>(rows.rows()), -1);
+        cut_into_blocks(member, block);
         for (std::size_t u = 0; u < rows_.size(); ++u) {
             place_[static_cast<std::size_t>(rows_[u].value)] = static_cast<std::int32_t>(u);
             const auto from = rows_[u].value * words_;
@@ -71,10 +81,11 @@ class Union {
 
     std::int64_t size() const { return std::ssize(rows_); }
     std::int64_t words() const { return words_; }
+    const std::vector<Block>& blocks() const { return blocks_; }
     ContextRow row(std::int64_t u) const { return rows_[static_cast<std::size_t>(u)]; }
     /// Questions on whose list row u stands, and those that it asks.
-    std::span<const Bits> member(std::int64_t u) const { return words_of(member_, u); }
-    std::span<const Bits> asks(std::int64_t u) const { return words_of(asks_, u); }
+    const Bits* member(std::int64_t u) const { return member_.data() + u * words_; }
+    const Bits* asks(std::int64_t u) const { return asks_.data() + u * words_; }
     /// Position of row u on the list of question q, and its place among the queries; -1: in neither.
     std::int32_t position(std::size_t q, std::int64_t u) const {
         return position_[static_cast<std::size_t>(u) * questions_.size() + q];
@@ -87,9 +98,6 @@ class Union {
     }
 
   private:
-    std::span<const Bits> words_of(const std::vector<Bits>& all, std::int64_t u) const {
-        return {all.data() + u * words_, static_cast<std::size_t>(words_)};
-    }
     std::size_t place_of(ContextRow row) const {
         return static_cast<std::size_t>(place_[static_cast<std::size_t>(row.value)]);
     }
@@ -124,19 +132,15 @@ class Union {
         for (std::int64_t row = 0; row < n; ++row) {
             if (any(member, row) || any(asks, row)) rows_.emplace_back(row);
         }
-        std::vector<std::size_t> deciding(questions_.size());
-        std::iota(deciding.begin(), deciding.end(), std::size_t{0});
+        deciding_.resize(questions_.size());
+        std::iota(deciding_.begin(), deciding_.end(), std::size_t{0});
         std::ranges::stable_sort(
-            deciding, {}, [&](std::size_t q) { return std::abs(2 * longest_[q] - std::ssize(rows_)); });
-        std::vector<Bits>
-            key;  // of each row in rows_: the deciding list is the highest bit of the first word
+            deciding_, {}, [&](std::size_t q) { return std::abs(2 * longest_[q] - std::ssize(rows_)); });
+        std::vector<Bits> key;  // of each row: what decides first is the highest bit of the first word
         for (const ContextRow row : rows_) {
             std::vector<Bits> words(static_cast<std::size_t>(words_));
-            for (std::size_t at = 0; at < deciding.size(); ++at) {
-                const std::size_t q = deciding[at];
-                const Bits bit =
-                    member[static_cast<std::size_t>(row.value * words_) + q / 64] >> (q % 64) & 1;
-                words[at / 64] |= bit << (63 - at % 64);
+            for (std::size_t at = 0; at < deciding_.size(); ++at) {
+                if (stands(member, row, deciding_[at])) words[at / 64] |= Bits{1} << (63 - at % 64);
             }
             key.insert(key.end(), words.begin(), words.end());
         }
@@ -154,8 +158,28 @@ class Union {
         rows_ = std::move(sorted);
     }
 
+    bool stands(const std::vector<Bits>& member, ContextRow row, std::size_t q) const {
+        return member[static_cast<std::size_t>(row.value * words_) + q / 64] >> (q % 64) & 1;
+    }
+
+    /// A new block begins also where the two lists that decide first change: a tile that is a little of
+    /// another list would show its rows that list before they know what they need of it, and be taken whole.
+    void cut_into_blocks(const std::vector<Bits>& member, std::int64_t most) {
+        const std::size_t first_ones = std::min<std::size_t>(2, deciding_.size());
+        for (std::size_t u = 0; u < rows_.size(); ++u) {
+            bool begins = blocks_.empty() || blocks_.back().count == most;
+            for (std::size_t at = 0; !begins && at < first_ones; ++at)
+                begins =
+                    stands(member, rows_[u], deciding_[at]) != stands(member, rows_[u - 1], deciding_[at]);
+            if (begins) blocks_.push_back({static_cast<std::int64_t>(u), 0});
+            ++blocks_.back().count;
+        }
+    }
+
     std::span<const Question> questions_;
     std::int64_t words_ = 0;
+    std::vector<std::size_t> deciding_;  // questions in the order in which their lists sort the rows
+    std::vector<Block> blocks_;
     std::vector<std::int64_t> longest_;  // reach of each question
     std::vector<ContextRow> rows_;
     std::vector<std::int32_t> place_;  // by ContextRow
@@ -163,57 +187,69 @@ class Union {
     std::vector<std::int32_t> position_, query_;  // by row of the union, question
 };
 
-/// A float that is not above `value`.
+/// A float that is not above `value`, and one that is not below.
 float rounded_down(double value) {
     const auto near = static_cast<float>(value);
     return static_cast<double>(near) <= value ? near
                                               : std::nextafter(near, -std::numeric_limits<float>::infinity());
 }
+float rounded_up(double value) {
+    return -rounded_down(-value);
+}
+
+/// How large the rows of a union are.
+struct Scale {
+    double radius = 0;  // the largest
+    double offset = 0;  // the mean
+    double spread = 0;  // the largest distance of an offset from it
+};
 
 /// Rows first .. first + count of the union side by side, with what they still take of each list.
+///
+/// Scores here are relative: a row's own offset, which all its scores share, is left out, and offsets count
+/// from their mean. They are then as small as the centred rows, and single precision costs a score no more
+/// than the product did.
 class Panel {
   public:
-    struct Kept {
-        double score;
+    struct Entry {
+        float score;
         std::int32_t other;  // in the union
-        std::int32_t question;
     };
 
-    Panel(const RowSet& rows, const Union& all, std::int64_t questions, int k, std::int64_t first,
-          std::int64_t count, double largest_radius)
+    Panel(const RowSet& rows, const Union& all, std::size_t questions, int k, std::int64_t first,
+          std::int64_t count, const Scale& scale)
         : first_(first),
           questions_(questions),
           k_(static_cast<std::size_t>(k)),
+          capacity_(2 * k_ + 22),
           all_(all),
+          scale_(scale),
           centred_(count, rows.dimension()),
-          cut_(static_cast<std::size_t>(count * questions), -infinity),
-          seen_(cut_.size()),
-          best_(cut_.size() * k_, -infinity),
-          lowest_(static_cast<std::size_t>(count)),
+          slot_(static_cast<std::size_t>(count) * questions, -1),
           tile_cut_(static_cast<std::size_t>(count)),
-          tile_mask_(static_cast<std::size_t>(count * all.words())),
-          kept_(static_cast<std::size_t>(count)),
-          compact_at_(static_cast<std::size_t>(count), few_kept) {
+          tile_mask_(static_cast<std::size_t>(count * all.words())) {
         for (std::int64_t i = 0; i < count; ++i) {
-            for_each_common(all.asks(first + i), all.asks(first + i), [&](std::size_t q) {
-                const Reach& reach = all.reach(q, first + i);
-                seen_[static_cast<std::size_t>(i * questions) + q] = {static_cast<std::int32_t>(reach.end),
-                                                                      static_cast<std::int32_t>(reach.skip)};
-            });
-            kept_[static_cast<std::size_t>(i)].reserve(few_kept);
             const ContextRow row = all.row(first + i);
             std::ranges::copy(rows.centred().row(row.value), centred_.row(i).begin());
-            offset_.push_back(rows.offset(row));
-            rough_offset_.push_back(static_cast<float>(rows.offset(row)));
-            band_.push_back(2 * rows.error(rows.radius(row), largest_radius));
+            own_offset_.push_back(rows.offset(row) + scale.offset);
+            offset_.push_back(static_cast<float>(rows.offset(row) - scale.offset));
+            // Twice the error of a score: the product's, and that of its sum with an offset and of the cuts.
+            band_.push_back(rounded_up(2 * rows.error(rows.radius(row), scale.radius) +
+                                       0x1p-20 * (rows.radius(row) * scale.radius + scale.spread)));
+            for_each_common(all.asks(first + i), all.asks(first + i), all.words(), [&](std::size_t q) {
+                slot_[static_cast<std::size_t>(i) * questions + q] = static_cast<std::int32_t>(sinks_.size());
+                const Reach& reach = all.reach(q, first + i);
+                sinks_.push_back({-infinity, static_cast<std::int32_t>(reach.end),
+                                  static_cast<std::int32_t>(reach.skip), 0});
+            });
         }
+        entries_.resize(sinks_.size() * capacity_);
     }
 
     std::int64_t first() const { return first_; }
     std::int64_t size() const { return std::ssize(offset_); }
     MatrixView<const float> centred() const { return centred_.view(); }
-    double offset(std::int64_t i) const { return offset_[static_cast<std::size_t>(i)]; }
-    const float* rough_offsets(std::int64_t i) const { return rough_offset_.data() + i; }
+    const float* offsets(std::int64_t i) const { return offset_.data() + i; }
     const float* tile_cuts(std::int64_t i) const { return tile_cut_.data() + i; }
 
     /// Lists on which some of the rows i .. i + count stand, and those that some ask.
@@ -230,106 +266,137 @@ class Panel {
         for (std::int64_t r = i; r < i + count; ++r) {
             std::ranges::copy(lists, tile_mask_.begin() + r * all_.words());
             lower(r);
-            any = any || lowest_[static_cast<std::size_t>(r)] < infinity;
+            any = any || tile_cut_[static_cast<std::size_t>(r)] < infinity;
         }
         return any;
     }
 
     /// Offers row `other` of the union to the lists that row i asks and that hold it.
-    void take(std::int64_t i, std::int64_t other, double score) {
-        if (score < lowest_[static_cast<std::size_t>(i)]) return;
+    void take(std::int64_t i, std::int64_t other, float score) {
         bool risen = false;
-        for_each_common(all_.asks(first_ + i), all_.member(other), [&](std::size_t q) {
-            const std::size_t at = static_cast<std::size_t>(i * questions_) + q;
-            if (score < cut_[at]) return;
+        for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(), [&](std::size_t q) {
+            const std::int32_t slot = slot_[static_cast<std::size_t>(i) * questions_ + q];
+            Sink& sink = sinks_[static_cast<std::size_t>(slot)];
+            if (score < sink.cut) return;
             const std::int32_t position = all_.position(q, other);
-            if (position >= seen_[at].end || position == seen_[at].skip) return;
-            const double before = cut_[at];
-            keep(i, q, other, score);
-            risen = risen || (cut_[at] != before && before == lowest_[static_cast<std::size_t>(i)]);
+            if (position >= sink.end || position == sink.skip) return;
+            Entry* entries = entries_of(slot);
+            entries[sink.count++] = {score, static_cast<std::int32_t>(other)};
+            if (static_cast<std::size_t>(sink.count) == capacity_) {
+                prune(slot, band_[static_cast<std::size_t>(i)]);
+                risen = true;
+            }
         });
         if (risen) lower(i);
     }
 
-    /// What row i kept, without what its cuts have passed since.
-    std::span<const Kept> kept(std::int64_t i) {
-        compact(i);
-        return kept_[static_cast<std::size_t>(i)];
+    /// Calls `body(question, other)` for what row i kept and its cuts have not passed since, and forgets it.
+    template <class Body>
+    void release(std::int64_t i, Body body) {
+        for_each_common(all_.asks(first_ + i), all_.asks(first_ + i), all_.words(), [&](std::size_t q) {
+            const std::int32_t slot = slot_[static_cast<std::size_t>(i) * questions_ + q];
+            Sink& sink = sinks_[static_cast<std::size_t>(slot)];
+            raise(slot, band_[static_cast<std::size_t>(i)]);
+            const Entry* entries = entries_of(slot);
+            for (std::int32_t e = 0; e < sink.count; ++e) {
+                if (entries[e].score >= sink.cut) body(q, entries[e].other);
+            }
+            sink.count = 0;
+            if (const auto more = spilt_.find(slot); more != spilt_.end()) {
+                for (const Entry& entry : more->second) {
+                    if (entry.score >= sink.cut) body(q, entry.other);
+                }
+                more->second.clear();
+            }
+        });
     }
 
-    /// Begins anew from decided neighbours: they alone are known to row i of list q.
-    void settle(std::int64_t i, std::size_t q, std::span<const Neighbor> decided) {
-        const std::size_t at = static_cast<std::size_t>(i * questions_) + q;
-        for (std::size_t j = 0; j < k_; ++j) best_[at * k_ + j] = decided[j].cosine;
-        cut_[at] = decided.back().cosine - band_[static_cast<std::size_t>(i)];
+    /// Tells row i that its k-th neighbour of list q has this cosine.
+    void settle(std::int64_t i, std::size_t q, double cosine) {
+        Sink& sink = sinks_[static_cast<std::size_t>(slot_[static_cast<std::size_t>(i) * questions_ + q])];
+        const auto r = static_cast<std::size_t>(i);
+        sink.cut = std::max(sink.cut, rounded_down(cosine - own_offset_[r] - static_cast<double>(band_[r])));
     }
-    void forget(std::int64_t i) { kept_[static_cast<std::size_t>(i)].clear(); }
 
   private:
+    static constexpr float infinity = std::numeric_limits<float>::infinity();
+
+    /// What a row takes of one list.
+    struct Sink {
+        float cut;
+        std::int32_t end, skip;  // reach
+        std::int32_t count;
+    };
+
+    Entry* entries_of(std::int32_t slot) {
+        return entries_.data() + static_cast<std::size_t>(slot) * capacity_;
+    }
+
     template <class Of>
     std::vector<Bits> any_of(std::int64_t i, std::int64_t count, Of of) const {
         std::vector<Bits> any(static_cast<std::size_t>(all_.words()));
         for (std::int64_t u = first_ + i; u < first_ + i + count; ++u) {
-            const std::span<const Bits> one = of(u);
+            const Bits* one = of(u);
             for (std::size_t w = 0; w < any.size(); ++w) any[w] |= one[w];
         }
         return any;
     }
 
-    void keep(std::int64_t i, std::size_t q, std::int64_t other, double score) {
-        const auto r = static_cast<std::size_t>(i);
-        kept_[r].push_back({score, static_cast<std::int32_t>(other), static_cast<std::int32_t>(q)});
-        const std::size_t at = static_cast<std::size_t>(i * questions_) + q;
-        double* best = best_.data() + at * k_;
-        if (score > best[k_ - 1]) {
-            std::size_t j = k_ - 1;
-            for (; j > 0 && score > best[j - 1]; --j) best[j] = best[j - 1];
-            best[j] = score;
-            cut_[at] = best[k_ - 1] - band_[r];
-        }
-        if (kept_[r].size() >= compact_at_[r]) {
-            compact(i);
-            compact_at_[r] = std::max<std::size_t>(few_kept, 2 * kept_[r].size());
-        }
+    /// Raises a sink's cut to what its k best entries allow; they come first.
+    void raise(std::int32_t slot, float band) {
+        Sink& sink = sinks_[static_cast<std::size_t>(slot)];
+        if (static_cast<std::size_t>(sink.count) < k_) return;
+        Entry* entries = entries_of(slot);
+        std::nth_element(entries, entries + k_ - 1, entries + sink.count,
+                         [](const Entry& a, const Entry& b) { return a.score > b.score; });
+        sink.cut = std::max(sink.cut, entries[k_ - 1].score - band);
     }
 
-    void compact(std::int64_t i) {
-        const double* cut = cut_.data() + i * questions_;
-        std::erase_if(kept_[static_cast<std::size_t>(i)],
-                      [&](const Kept& one) { return one.score < cut[one.question]; });
+    /// Makes room in a full sink.
+    void prune(std::int32_t slot, float band) {
+        raise(slot, band);
+        Sink& sink = sinks_[static_cast<std::size_t>(slot)];
+        Entry* entries = entries_of(slot);
+        const auto rest = std::partition(entries + k_, entries + sink.count,
+                                         [&](const Entry& entry) { return entry.score >= sink.cut; });
+        sink.count = static_cast<std::int32_t>(rest - entries);
+        if (static_cast<std::size_t>(sink.count) <= capacity_ / 2) return;
+        // So many are as good as equal that they are put aside: the k best carry the cut.
+        std::vector<Entry>& spilt = spilt_of(slot);
+        spilt.insert(spilt.end(), entries + k_, entries + sink.count);
+        sink.count = static_cast<std::int32_t>(k_);
+    }
+
+    std::vector<Entry>& spilt_of(std::int32_t slot) {
+        const std::lock_guard lock(spilling_);
+        return spilt_[slot];
     }
 
     /// Recomputes the lowest score that row i takes of the lists it faces.
     void lower(std::int64_t i) {
-        double lowest = infinity;
-        const std::span<const Bits> lists(tile_mask_.data() + i * all_.words(),
-                                          static_cast<std::size_t>(all_.words()));
-        for_each_common(all_.asks(first_ + i), lists, [&](std::size_t q) {
-            lowest = std::min(lowest, cut_[static_cast<std::size_t>(i * questions_) + q]);
+        float lowest = infinity;
+        const Bits* lists = tile_mask_.data() + i * all_.words();
+        for_each_common(all_.asks(first_ + i), lists, all_.words(), [&](std::size_t q) {
+            const std::int32_t slot = slot_[static_cast<std::size_t>(i) * questions_ + q];
+            lowest = std::min(lowest, sinks_[static_cast<std::size_t>(slot)].cut);
         });
-        const auto r = static_cast<std::size_t>(i);
-        lowest_[r] = lowest;
-        // Offsets and their sum with a product are at most 2 in size and rounded to single precision twice.
-        tile_cut_[r] = rounded_down(lowest - offset_[r] - 0x1p-21);
+        tile_cut_[static_cast<std::size_t>(i)] = lowest;
     }
 
-    std::int64_t first_, questions_;
-    std::size_t k_;
+    std::int64_t first_;
+    std::size_t questions_, k_, capacity_;
     const Union& all_;
+    const Scale& scale_;
     Matrix<float> centred_;
-    std::vector<double> offset_, band_;
-    std::vector<float> rough_offset_;
-    std::vector<double> cut_;  // by row, question
-    struct Seen {
-        std::int32_t end = 0, skip = -1;
-    };
-    std::vector<Seen> seen_;    // reach by row, question
-    std::vector<double> best_;  // by row, question: the k largest so far, falling
-    std::vector<double> lowest_;
+    std::vector<double> own_offset_;  // a cosine is a relative score and this
+    std::vector<float> offset_, band_;
+    std::vector<std::int32_t> slot_;  // by row, question: which sink; -1: it does not ask
+    std::vector<Sink> sinks_;
+    std::vector<Entry> entries_;  // by sink
+    std::map<std::int32_t, std::vector<Entry>> spilt_;
+    std::mutex spilling_;  // of the map; a sink belongs to whoever holds its row
     std::vector<float> tile_cut_;
     std::vector<Bits> tile_mask_;
-    std::vector<std::vector<Kept>> kept_;
-    std::vector<std::size_t> compact_at_;
 };
 
 /// Where a tile's hits go.
@@ -345,14 +412,14 @@ void take_hits(void* context, std::int64_t row, std::int64_t first, std::uint64_
     const Meeting& meeting = *static_cast<Meeting*>(context);
     const Tile& tile = *meeting.tile;
     const std::int64_t i = meeting.row + row;
+    const float* products = tile.products + row * tile.stride;
     for (; hits != 0; hits &= hits - 1) {
         const std::int64_t col = first + std::countr_zero(hits), j = meeting.col + col;
-        const float product = tile.products[row * tile.stride + col];
-        const double score = static_cast<double>(product) + meeting.rows.offset(i) + meeting.cols.offset(j);
-        if (product + tile.col_offset[col] >= tile.row_cut[row])
-            meeting.rows.take(i, meeting.cols.first() + j, score);
-        if (meeting.both && product + tile.row_offset[row] >= tile.col_cut[col])
-            meeting.cols.take(j, meeting.rows.first() + i, score);
+        const float for_row = products[col] + tile.col_offset[col];
+        const float for_col = products[col] + tile.row_offset[row];
+        if (for_row >= tile.row_cut[row]) meeting.rows.take(i, meeting.cols.first() + j, for_row);
+        if (meeting.both && for_col >= tile.col_cut[col])
+            meeting.cols.take(j, meeting.rows.first() + i, for_col);
     }
 }
 
@@ -365,10 +432,14 @@ class Census {
           threads_(options.threads),
           panel_(std::max<std::int64_t>(1, options.panel_rows)),
           block_(std::clamp<std::int64_t>(options.block_rows, 1, panel_)),
-          all_(rows, questions),
+          all_(rows, questions, block_),
           no_cut_(static_cast<std::size_t>(block_), std::numeric_limits<float>::infinity()) {
+        for (std::int64_t u = 0; u < all_.size(); ++u) {
+            scale_.radius = std::max(scale_.radius, rows.radius(all_.row(u)));
+            scale_.offset += rows.offset(all_.row(u)) / static_cast<double>(all_.size());
+        }
         for (std::int64_t u = 0; u < all_.size(); ++u)
-            largest_radius_ = std::max(largest_radius_, rows.radius(all_.row(u)));
+            scale_.spread = std::max(scale_.spread, std::abs(rows.offset(all_.row(u)) - scale_.offset));
         for (const Question& question : questions) {
             NeighborSets& set = sets_.emplace_back();
             set.k = k;
@@ -378,15 +449,16 @@ class Census {
     }
 
     std::vector<NeighborSets> run() {
-        for (std::int64_t first = 0; first < all_.size(); first += panel_) {
-            Panel a = panel(first);
-            meet(a, a);
-            for (std::int64_t other = first + panel_; other < all_.size(); other += panel_) {
-                Panel b = panel(other);
-                meet(a, b);
-                decide(b);
+        const std::vector<std::span<const Block>> panels = panels_of_blocks();
+        for (std::size_t i = 0; i < panels.size(); ++i) {
+            const auto a = panel(panels[i]);
+            meet(*a, panels[i], *a, panels[i]);
+            for (std::size_t j = i + 1; j < panels.size(); ++j) {
+                const auto b = panel(panels[j]);
+                meet(*a, panels[i], *b, panels[j]);
+                decide(*b);
             }
-            decide(a);
+            decide(*a);
         }
         for (std::size_t q = 0; q < sets_.size(); ++q) {
             for (const std::int64_t count : decided_[q]) {
@@ -410,108 +482,128 @@ class Census {
         return std::span(sets_[q].values).subspan(static_cast<std::size_t>(all_.query(q, u)) * k, k);
     }
 
-    Panel panel(std::int64_t first) {
-        const std::int64_t count = std::min(panel_, all_.size() - first);
-        Panel made(rows_, all_, std::ssize(questions_), k_, first, count, largest_radius_);
-        for (std::int64_t i = 0; i < count; ++i) settle(made, i);
+    /// Neighbouring blocks, about as many rows as a panel holds.
+    std::vector<std::span<const Block>> panels_of_blocks() const {
+        std::vector<std::span<const Block>> panels;
+        const std::span<const Block> blocks(all_.blocks());
+        for (std::size_t from = 0; from < blocks.size();) {
+            std::size_t to = from;
+            std::int64_t rows = 0;
+            while (to < blocks.size() && (to == from || rows + blocks[to].count <= panel_))
+                rows += blocks[to++].count;
+            panels.push_back(blocks.subspan(from, to - from));
+            from = to;
+        }
+        return panels;
+    }
+
+    std::unique_ptr<Panel> panel(std::span<const Block> blocks) {
+        const std::int64_t first = blocks.front().first;
+        const std::int64_t count = blocks.back().first + blocks.back().count - first;
+        auto made = std::make_unique<Panel>(rows_, all_, questions_.size(), k_, first, count, scale_);
+        for (std::int64_t i = 0; i < count; ++i) {
+            const Bits* asks = all_.asks(first + i);
+            for_each_common(asks, asks, all_.words(),
+                            [&](std::size_t q) { made->settle(i, q, chosen(q, first + i).back().cosine); });
+        }
         return made;
     }
 
-    void settle(Panel& panel, std::int64_t i) {
-        const std::span<const Bits> asks = all_.asks(panel.first() + i);
-        for_each_common(asks, asks, [&](std::size_t q) { panel.settle(i, q, chosen(q, panel.first() + i)); });
-    }
-
     /// Shows every row of `a` and every row of `b` to each other, once.
-    void meet(Panel& a, Panel& b) {
+    void meet(Panel& a, std::span<const Block> a_blocks, Panel& b, std::span<const Block> b_blocks) {
         struct Corner {
-            std::int64_t row, col;
+            std::size_t row, col;  // blocks
         };
         std::vector<Corner> corners;
-        for (std::int64_t row = 0; row < a.size(); row += block_) {
-            for (std::int64_t col = &a == &b ? row : 0; col < b.size(); col += block_) {
-                if (takes(a, row, b, col) || takes(b, col, a, row)) corners.push_back({row, col});
+        for (std::size_t row = 0; row < a_blocks.size(); ++row) {
+            for (std::size_t col = &a == &b ? row : 0; col < b_blocks.size(); ++col) {
+                if (takes(a, a_blocks[row], b, b_blocks[col]) || takes(b, b_blocks[col], a, a_blocks[row]))
+                    corners.push_back({row, col});
             }
         }
-        std::vector<std::mutex> row_guards(static_cast<std::size_t>((a.size() + block_ - 1) / block_));
-        std::vector<std::mutex> own_guards(
-            &a == &b ? 0 : static_cast<std::size_t>((b.size() + block_ - 1) / block_));
+        std::vector<std::mutex> row_guards(a_blocks.size()), own_guards(&a == &b ? 0 : b_blocks.size());
         std::vector<std::mutex>& col_guards = &a == &b ? row_guards : own_guards;
         for_each_on_threads(threads_, std::ssize(corners), [&](std::int64_t at) {
-            const auto [row, col] = corners[static_cast<std::size_t>(at)];
-            const std::int64_t rows = std::min(block_, a.size() - row),
-                               cols = std::min(block_, b.size() - col);
+            const Corner& corner = corners[static_cast<std::size_t>(at)];
+            const Block rows{a_blocks[corner.row].first - a.first(), a_blocks[corner.row].count};
+            const Block cols{b_blocks[corner.col].first - b.first(), b_blocks[corner.col].count};
             thread_local Matrix<float> products;
-            if (products.rows() < rows || products.cols() < cols) products = Matrix<float>(block_, block_);
+            if (products.rows() < block_) products = Matrix<float>(block_, block_);
             MatrixView<float> view = products.view();
-            view.rows = rows;
-            view.cols = cols;
-            linalg::product(a.centred().block(row, rows), b.centred().block(col, cols), view);
-            const auto guards = [&](std::int64_t i) { return static_cast<std::size_t>(i / block_); };
-            if (&a == &b && row == col) {
-                const std::lock_guard lock(row_guards[guards(row)]);
-                scan(a, b, row, rows, col, cols, view);
+            view.rows = rows.count;
+            view.cols = cols.count;
+            linalg::product(a.centred().block(rows.first, rows.count),
+                            b.centred().block(cols.first, cols.count), view);
+            if (&a == &b && corner.row == corner.col) {
+                const std::lock_guard lock(row_guards[corner.row]);
+                scan(a, rows, b, cols, view);
             } else {
-                const std::scoped_lock lock(row_guards[guards(row)], col_guards[guards(col)]);
-                scan(a, b, row, rows, col, cols, view);
+                const std::scoped_lock lock(row_guards[corner.row], col_guards[corner.col]);
+                scan(a, rows, b, cols, view);
             }
         });
     }
 
-    /// Whether a row of the block at `row` asks a list on which one of the block at `col` stands.
-    bool takes(const Panel& a, std::int64_t row, const Panel& b, std::int64_t col) const {
-        const std::vector<Bits> asks = a.asked_by(row, std::min(block_, a.size() - row));
-        const std::vector<Bits> lists = b.lists_of(col, std::min(block_, b.size() - col));
+    /// Whether a row of one block asks a list on which a row of the other stands.
+    static bool takes(const Panel& a, const Block& asking, const Panel& b, const Block& standing) {
+        const std::vector<Bits> asks = a.asked_by(asking.first - a.first(), asking.count);
+        const std::vector<Bits> lists = b.lists_of(standing.first - b.first(), standing.count);
         for (std::size_t w = 0; w < asks.size(); ++w) {
             if (asks[w] & lists[w]) return true;
         }
         return false;
     }
 
-    void scan(Panel& a, Panel& b, std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols,
-              MatrixView<const float> products) {
-        const bool same = &a == &b && row == col;  // then rows and columns are the same, in both orders
-        const bool any_row = a.face(row, rows, b.lists_of(col, cols));
-        const bool any_col = !same && b.face(col, cols, a.lists_of(row, rows));
+    /// @param rows, cols blocks by their place in the panels.
+    void scan(Panel& a, const Block& rows, Panel& b, const Block& cols, MatrixView<const float> products) {
+        const bool same = &a == &b && rows.first == cols.first;  // then both orders of a pair are in the tile
+        const bool any_row = a.face(rows.first, rows.count, b.lists_of(cols.first, cols.count));
+        const bool any_col = !same && b.face(cols.first, cols.count, a.lists_of(rows.first, rows.count));
         if (!any_row && !any_col) return;
         Tile tile;
         tile.products = products.data;
         tile.stride = products.stride;
-        tile.rows = rows;
-        tile.cols = cols;
-        tile.row_offset = a.rough_offsets(row);
-        tile.col_offset = b.rough_offsets(col);
-        tile.row_cut = a.tile_cuts(row);
-        tile.col_cut = same ? no_cut_.data() : b.tile_cuts(col);
-        Meeting meeting{a, b, row, col, &tile, !same};
+        tile.rows = rows.count;
+        tile.cols = cols.count;
+        tile.row_offset = a.offsets(rows.first);
+        tile.col_offset = b.offsets(cols.first);
+        tile.row_cut = a.tile_cuts(rows.first);
+        tile.col_cut = same ? no_cut_.data() : b.tile_cuts(cols.first);
+        Meeting meeting{a, b, rows.first, cols.first, &tile, !same};
         scan_tile(tile, take_hits, &meeting);
     }
+
+    /// One entry that a row kept for a question.
+    struct Kept {
+        std::int32_t other, question;
+        double cosine;
+    };
 
     /// Decides in double what the rows of a panel have kept.
     void decide(Panel& panel) {
         constexpr std::int64_t some = 64;
         for_each_on_threads(threads_, (panel.size() + some - 1) / some, [&](std::int64_t part) {
-            std::vector<Panel::Kept> kept;
+            std::vector<Kept> kept;
             std::vector<Neighbor> merged;
             const std::int64_t last = std::min((part + 1) * some, panel.size());
             for (std::int64_t i = part * some; i < last; ++i) decide_row(panel, i, kept, merged);
         });
     }
 
-    void decide_row(Panel& panel, std::int64_t i, std::vector<Panel::Kept>& kept,
-                    std::vector<Neighbor>& merged) {
+    void decide_row(Panel& panel, std::int64_t i, std::vector<Kept>& kept, std::vector<Neighbor>& merged) {
         const std::int64_t u = panel.first() + i;
-        const auto proposed = panel.kept(i);
-        kept.assign(proposed.begin(), proposed.end());
-        if (kept.empty()) return;
+        kept.clear();
+        panel.release(i, [&](std::size_t q, std::int32_t other) {
+            kept.push_back({other, static_cast<std::int32_t>(q), 0});
+        });
         // One row may be kept for many lists: its cosine is computed once.
-        std::ranges::sort(kept, {}, &Panel::Kept::other);
+        std::ranges::sort(kept, {}, &Kept::other);
         for (std::size_t j = 0; j < kept.size(); ++j) {
-            kept[j].score = j > 0 && kept[j].other == kept[j - 1].other
-                                ? kept[j - 1].score
-                                : rows_.cosine(all_.row(u), all_.row(kept[j].other));
+            kept[j].cosine = j > 0 && kept[j].other == kept[j - 1].other
+                                 ? kept[j - 1].cosine
+                                 : rows_.cosine(all_.row(u), all_.row(kept[j].other));
         }
-        std::ranges::stable_sort(kept, {}, &Panel::Kept::question);
+        std::ranges::stable_sort(kept, {}, &Kept::question);
         for (std::size_t from = 0; from < kept.size();) {
             const auto q = static_cast<std::size_t>(kept[from].question);
             const std::span<Neighbor> best = chosen(q, u);
@@ -521,16 +613,15 @@ class Census {
             }
             std::size_t to = from;
             for (; to < kept.size() && kept[to].question == kept[from].question; ++to)
-                merged.push_back({kept[to].score, all_.position(q, kept[to].other)});
+                merged.push_back({kept[to].cosine, all_.position(q, kept[to].other)});
             decided_[q][static_cast<std::size_t>(all_.query(q, u))] += static_cast<std::int64_t>(to - from);
             const std::size_t count = std::min(merged.size(), best.size());
             std::partial_sort(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(count),
                               merged.end(), comes_before);
             std::copy_n(merged.begin(), count, best.begin());
-            panel.settle(i, q, best);
+            panel.settle(i, q, best.back().cosine);
             from = to;
         }
-        panel.forget(i);
     }
 
     const RowSet& rows_;
@@ -539,7 +630,7 @@ class Census {
     std::int64_t panel_, block_;
     Union all_;
     std::vector<float> no_cut_;
-    double largest_radius_ = 0;
+    Scale scale_;
     std::vector<NeighborSets> sets_;
     std::vector<std::vector<std::int64_t>> decided_;  // by question and query
 };
