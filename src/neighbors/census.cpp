@@ -101,6 +101,12 @@ class Census {
     }
 
   private:
+    /// One entry that a row kept for a question.
+    struct Kept {
+        std::int32_t other, question;
+        double cosine;
+    };
+
     std::span<Neighbor> chosen(std::size_t q, std::int64_t u) {
         const auto k = static_cast<std::size_t>(k_);
         return std::span(sets_[q].values).subspan(static_cast<std::size_t>(all_.query(q, u)) * k, k);
@@ -195,13 +201,17 @@ class Census {
         tile.col_cut = same ? no_cut_.data() : b.tile_cuts(cols.first);
         Meeting meeting{a, b, rows.first, cols.first, &tile, !same};
         scan_tile(tile, take_hits, &meeting);
+        decide_crowded(a, rows);
+        decide_crowded(b, cols);
     }
 
-    /// One entry that a row kept for a question.
-    struct Kept {
-        std::int32_t other, question;
-        double cosine;
-    };
+    void decide_crowded(Panel& panel, const Block& rows) {
+        std::vector<Kept> kept;
+        std::vector<Neighbor> merged;
+        for (std::int64_t i = rows.first; i < rows.first + rows.count; ++i) {
+            if (panel.is_crowded(i)) decide_row(panel, i, kept, merged);
+        }
+    }
 
     /// Decides in double what the rows of a panel have kept.
     void decide(Panel& panel) {

@@ -41,6 +41,8 @@ Panel::Panel(const RowSet& rows, const CensusRows& all, std::size_t questions, i
         });
     }
     entries_.resize(sinks_.size() * capacity_);
+    aside_.resize(sinks_.size());
+    crowd_.resize(static_cast<std::size_t>(count));
 }
 
 bool Panel::face(std::int64_t i, std::int64_t count, std::span<const Bits> lists) {
@@ -62,23 +64,20 @@ void Panel::raise(std::int32_t slot, float band) {
     sink.cut = std::max(sink.cut, entries[k_ - 1].score - band);
 }
 
-void Panel::prune(std::int32_t slot, float band) {
-    raise(slot, band);
+void Panel::prune(std::int64_t i, std::int32_t slot) {
+    raise(slot, band_[static_cast<std::size_t>(i)]);
     Sink& sink = sinks_[static_cast<std::size_t>(slot)];
     Entry* entries = entries_of(slot);
-    const auto rest = std::partition(entries + k_, entries + sink.count,
-                                     [&](const Entry& entry) { return entry.score >= sink.cut; });
+    Entry* rest = std::partition(entries + k_, entries + sink.count,
+                                 [&](const Entry& entry) { return entry.score >= sink.cut; });
+    if (rest - entries > static_cast<std::ptrdiff_t>(capacity_ / 2)) {
+        // So many are as good as equal that they are put aside: the k best carry the cut.
+        std::vector<Entry>& aside = aside_[static_cast<std::size_t>(slot)];
+        aside.insert(aside.end(), entries + k_, rest);
+        crowd_[static_cast<std::size_t>(i)] += rest - (entries + k_);
+        rest = entries + k_;
+    }
     sink.count = static_cast<std::int32_t>(rest - entries);
-    if (static_cast<std::size_t>(sink.count) <= capacity_ / 2) return;
-    // So many are as good as equal that they are put aside: the k best carry the cut.
-    std::vector<Entry>& spilt = spilt_of(slot);
-    spilt.insert(spilt.end(), entries + k_, entries + sink.count);
-    sink.count = static_cast<std::int32_t>(k_);
-}
-
-std::vector<Panel::Entry>& Panel::spilt_of(std::int32_t slot) {
-    const std::lock_guard lock(spilling_);
-    return spilt_[slot];
 }
 
 void Panel::lower(std::int64_t i) {

@@ -135,6 +135,35 @@ BOOST_AUTO_TEST_CASE(duplicates_and_narrow_cones_keep_the_total_order) {
     check(RowSet(cone<double>(150, 48, 1e-6)), cells(150, 3, 5), 5, "a needle");
 }
 
+// More rows alike than are put aside before they are decided: the first of the list are the nearest.
+BOOST_AUTO_TEST_CASE(thousands_of_rows_alike_are_decided_as_they_come) {
+    linalg::open_blas();
+    const std::int64_t n = 9000;
+    Matrix<float> alike(n, 2);
+    for (std::int64_t i = 0; i < n; ++i)
+        std::ranges::copy(gaussian<float>(1, 2).row(0), alike.row(i).begin());
+    const RowSet rows(std::move(alike));
+    Questions::One one;
+    one.list = first_rows(n);
+    std::ranges::reverse(one.list);
+    for (std::int64_t i = 0; i < n; i += 300) {
+        one.queries.emplace_back(i);
+        one.reach.push_back({n, n - 1 - i});
+    }
+    Questions questions;
+    questions.all.push_back(std::move(one));
+    const NeighborSets found = neighbors::census(rows, questions.views(), 3, {512, 2, 4096}).front();
+    std::int64_t wrong_ones = 0;
+    for (std::int64_t q = 0; q < 30; ++q) {
+        for (std::int64_t j = 0; j < 3; ++j) {
+            const neighbors::Neighbor& neighbor = found.of(q)[static_cast<std::size_t>(j)];
+            const std::int64_t own = n - 1 - 300 * q;
+            wrong_ones += neighbor.cosine != 1 || neighbor.position != j + (own <= j);
+        }
+    }
+    BOOST_TEST(wrong_ones == 0);
+}
+
 // Queries that are candidates of nothing, candidates that ask nothing, as with a reference dataset.
 BOOST_AUTO_TEST_CASE(those_who_ask_need_not_be_those_who_answer) {
     Questions made;

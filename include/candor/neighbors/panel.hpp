@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -72,7 +70,7 @@ class Panel {
             Entry* entries = entries_of(slot);
             entries[sink.count++] = {score, static_cast<std::int32_t>(other)};
             if (static_cast<std::size_t>(sink.count) == capacity_) {
-                prune(slot, band_[static_cast<std::size_t>(i)]);
+                prune(i, slot);
                 risen = true;
             }
         });
@@ -91,14 +89,18 @@ class Panel {
                 if (entries[e].score >= sink.cut) body(q, entries[e].other);
             }
             sink.count = 0;
-            if (const auto more = spilt_.find(slot); more != spilt_.end()) {
-                for (const Entry& entry : more->second) {
-                    if (entry.score >= sink.cut) body(q, entry.other);
-                }
-                more->second.clear();
+            std::vector<Entry>& aside = aside_[static_cast<std::size_t>(slot)];
+            for (const Entry& entry : aside) {
+                if (entry.score >= sink.cut) body(q, entry.other);
             }
+            aside.clear();
         });
+        crowd_[static_cast<std::size_t>(i)] = 0;
     }
+
+    /// Whether row i has put aside so much, its scores being as good as equal, that it should be decided now:
+    /// what is kept stays small however many rows are alike.
+    bool is_crowded(std::int64_t i) const { return crowd_[static_cast<std::size_t>(i)] > most_aside; }
 
     /// Tells row i that its k-th neighbour of list q has this cosine.
     void settle(std::int64_t i, std::size_t q, double cosine) {
@@ -108,6 +110,7 @@ class Panel {
     }
 
   private:
+    static constexpr std::int64_t most_aside = 4096;
     static constexpr float infinity = std::numeric_limits<float>::infinity();
 
     /// What a row takes of one list.
@@ -135,9 +138,7 @@ class Panel {
     void raise(std::int32_t slot, float band);
 
     /// Makes room in a full sink.
-    void prune(std::int32_t slot, float band);
-
-    std::vector<Entry>& spilt_of(std::int32_t slot);
+    void prune(std::int64_t i, std::int32_t slot);
 
     /// Recomputes the lowest score that row i takes of the lists it faces.
     void lower(std::int64_t i);
@@ -150,9 +151,9 @@ class Panel {
     std::vector<float> offset_, band_;
     std::vector<std::int32_t> slot_;  // by row, question: which sink; -1: it does not ask
     std::vector<Sink> sinks_;
-    std::vector<Entry> entries_;  // by sink
-    std::map<std::int32_t, std::vector<Entry>> spilt_;
-    std::mutex spilling_;  // of the map; a sink belongs to whoever holds its row
+    std::vector<Entry> entries_;             // by sink
+    std::vector<std::vector<Entry>> aside_;  // by sink
+    std::vector<std::int64_t> crowd_;        // by row: how many entries are put aside
     std::vector<float> tile_cut_;
     std::vector<Bits> tile_mask_;
 };
