@@ -147,7 +147,7 @@ class Census {
         std::vector<Corner> corners;
         for (std::size_t row = 0; row < a_blocks.size(); ++row) {
             for (std::size_t col = &a == &b ? row : 0; col < b_blocks.size(); ++col) {
-                if (takes(a, a_blocks[row], b, b_blocks[col]) || takes(b, b_blocks[col], a, a_blocks[row]))
+                if (takes(a_blocks[row], b_blocks[col]) || takes(b_blocks[col], a_blocks[row]))
                     corners.push_back({row, col});
             }
         }
@@ -155,15 +155,14 @@ class Census {
         std::vector<std::mutex>& col_guards = &a == &b ? row_guards : own_guards;
         for_each_on_threads(threads_, std::ssize(corners), [&](std::int64_t at) {
             const Corner& corner = corners[static_cast<std::size_t>(at)];
-            const Block rows{a_blocks[corner.row].first - a.first(), a_blocks[corner.row].count};
-            const Block cols{b_blocks[corner.col].first - b.first(), b_blocks[corner.col].count};
+            const Block &rows = a_blocks[corner.row], &cols = b_blocks[corner.col];
             thread_local Matrix<float> products;
             if (products.rows() < block_) products = Matrix<float>(block_, block_);
             MatrixView<float> view = products.view();
             view.rows = rows.count;
             view.cols = cols.count;
-            linalg::product(a.centred().block(rows.first, rows.count),
-                            b.centred().block(cols.first, cols.count), view);
+            linalg::product(a.centred().block(rows.first - a.first(), rows.count),
+                            b.centred().block(cols.first - b.first(), cols.count), view);
             if (&a == &b && corner.row == corner.col) {
                 const std::lock_guard lock(row_guards[corner.row]);
                 scan(a, rows, b, cols, view);
@@ -175,31 +174,29 @@ class Census {
     }
 
     /// Whether a row of one block asks a list on which a row of the other stands.
-    static bool takes(const Panel& a, const Block& asking, const Panel& b, const Block& standing) {
-        const std::vector<Bits> asks = a.asked_by(asking.first - a.first(), asking.count);
-        const std::vector<Bits> lists = b.lists_of(standing.first - b.first(), standing.count);
-        for (std::size_t w = 0; w < asks.size(); ++w) {
-            if (asks[w] & lists[w]) return true;
+    static bool takes(const Block& asking, const Block& standing) {
+        for (std::size_t w = 0; w < asking.asks.size(); ++w) {
+            if (asking.asks[w] & standing.lists[w]) return true;
         }
         return false;
     }
 
-    /// @param rows, cols blocks by their place in the panels.
     void scan(Panel& a, const Block& rows, Panel& b, const Block& cols, MatrixView<const float> products) {
         const bool same = &a == &b && rows.first == cols.first;  // then both orders of a pair are in the tile
-        const bool any_row = a.face(rows.first, rows.count, b.lists_of(cols.first, cols.count));
-        const bool any_col = !same && b.face(cols.first, cols.count, a.lists_of(rows.first, rows.count));
+        const std::int64_t row = rows.first - a.first(), col = cols.first - b.first();
+        const bool any_row = a.face(row, rows.count, cols);
+        const bool any_col = !same && b.face(col, cols.count, rows);
         if (!any_row && !any_col) return;
         Tile tile;
         tile.products = products.data;
         tile.stride = products.stride;
         tile.rows = rows.count;
         tile.cols = cols.count;
-        tile.row_offset = a.offsets(rows.first);
-        tile.col_offset = b.offsets(cols.first);
-        tile.row_cut = a.tile_cuts(rows.first);
-        tile.col_cut = same ? no_cut_.data() : b.tile_cuts(cols.first);
-        Meeting meeting{a, b, rows.first, cols.first, &tile, !same};
+        tile.row_offset = a.offsets(row);
+        tile.col_offset = b.offsets(col);
+        tile.row_cut = a.tile_cuts(row);
+        tile.col_cut = same ? no_cut_.data() : b.tile_cuts(col);
+        Meeting meeting{a, b, row, col, &tile, !same};
         scan_tile(tile, take_hits, &meeting);
         decide_crowded(a, rows);
         decide_crowded(b, cols);
@@ -208,7 +205,8 @@ class Census {
     void decide_crowded(Panel& panel, const Block& rows) {
         std::vector<Kept> kept;
         std::vector<Neighbor> merged;
-        for (std::int64_t i = rows.first; i < rows.first + rows.count; ++i) {
+        for (std::int64_t u = rows.first; u < rows.first + rows.count; ++u) {
+            const std::int64_t i = u - panel.first();
             if (panel.is_crowded(i)) decide_row(panel, i, kept, merged);
         }
     }

@@ -26,6 +26,7 @@ CensusRows::CensusRows(const RowSet& rows, std::span<const Question> questions, 
         member_.insert(member_.end(), member.begin() + from, member.begin() + from + words_);
         asks_.insert(asks_.end(), asks.begin() + from, asks.begin() + from + words_);
     }
+    sum_up_blocks();
     const std::size_t asked = questions.size();
     position_.assign(rows_.size() * asked, -1);
     query_.assign(rows_.size() * asked, -1);
@@ -35,6 +36,19 @@ CensusRows::CensusRows(const RowSet& rows, std::span<const Question> questions, 
                 static_cast<std::int32_t>(i);
         for (std::size_t i = 0; i < questions[q].queries.size(); ++i)
             query_[place_of(questions[q].queries[i]) * asked + q] = static_cast<std::int32_t>(i);
+    }
+}
+
+void CensusRows::sum_up_blocks() {
+    for (Block& block : blocks_) {
+        block.lists.resize(static_cast<std::size_t>(words_));
+        block.asks.resize(static_cast<std::size_t>(words_));
+        for (std::int64_t u = block.first; u < block.first + block.count; ++u) {
+            for (std::size_t w = 0; w < block.lists.size(); ++w) {
+                block.lists[w] |= member(u)[w];
+                block.asks[w] |= asks(u)[w];
+            }
+        }
     }
 }
 

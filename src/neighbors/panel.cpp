@@ -24,7 +24,7 @@ Panel::Panel(const RowSet& rows, const CensusRows& all, std::size_t questions, i
       centred_(count, rows.dimension()),
       slot_(static_cast<std::size_t>(count) * questions, -1),
       tile_cut_(static_cast<std::size_t>(count)),
-      tile_mask_(static_cast<std::size_t>(count * all.words())) {
+      faced_(static_cast<std::size_t>(count)) {
     for (std::int64_t i = 0; i < count; ++i) {
         const ContextRow row = all.row(first + i);
         std::ranges::copy(rows.centred().row(row.value), centred_.row(i).begin());
@@ -45,10 +45,10 @@ Panel::Panel(const RowSet& rows, const CensusRows& all, std::size_t questions, i
     crowd_.resize(static_cast<std::size_t>(count));
 }
 
-bool Panel::face(std::int64_t i, std::int64_t count, std::span<const Bits> lists) {
+bool Panel::face(std::int64_t i, std::int64_t count, const Block& other) {
     bool any = false;
     for (std::int64_t r = i; r < i + count; ++r) {
-        std::ranges::copy(lists, tile_mask_.begin() + r * all_.words());
+        faced_[static_cast<std::size_t>(r)] = &other;
         lower(r);
         any = any || tile_cut_[static_cast<std::size_t>(r)] < infinity;
     }
@@ -82,7 +82,7 @@ void Panel::prune(std::int64_t i, std::int32_t slot) {
 
 void Panel::lower(std::int64_t i) {
     float lowest = infinity;
-    const Bits* lists = tile_mask_.data() + i * all_.words();
+    const Bits* lists = faced_[static_cast<std::size_t>(i)]->lists.data();
     for_each_common(all_.asks(first_ + i), lists, all_.words(), [&](std::size_t q) {
         const std::int32_t slot = slot_[static_cast<std::size_t>(i) * questions_ + q];
         lowest = std::min(lowest, sinks_[static_cast<std::size_t>(slot)].cut);

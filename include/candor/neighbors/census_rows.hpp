@@ -36,6 +36,7 @@ std::int64_t longest_reach(const Question& question);
 /// Rows first .. first + count, one side of a tile.
 struct Block {
     std::int64_t first = 0, count = 0;
+    std::vector<Bits> lists{}, asks{};  ///< on which some of the rows stand, and that some ask
 };
 
 /// The rows that some question is about, in the order of the tiles, and what each is to each question.
@@ -84,6 +85,7 @@ class CensusRows {
     /// A new block begins also where the two lists that decide first change: a tile that is a little of
     /// another list would show its rows that list before they know what they need of it, and be taken whole.
     void cut_into_blocks(const std::vector<Bits>& member, std::int64_t most);
+    void sum_up_blocks();
 
     std::span<const Question> questions_;
     std::int64_t words_ = 0;

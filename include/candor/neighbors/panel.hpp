@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include "candor/base/matrix.hpp"
@@ -47,16 +46,9 @@ class Panel {
     const float* offsets(std::int64_t i) const { return offset_.data() + i; }
     const float* tile_cuts(std::int64_t i) const { return tile_cut_.data() + i; }
 
-    /// Lists on which some of the rows i .. i + count stand, and those that some ask.
-    std::vector<Bits> lists_of(std::int64_t i, std::int64_t count) const {
-        return any_of(i, count, [&](std::int64_t u) { return all_.member(u); });
-    }
-    std::vector<Bits> asked_by(std::int64_t i, std::int64_t count) const {
-        return any_of(i, count, [&](std::int64_t u) { return all_.asks(u); });
-    }
-
-    /// Sets the cuts of rows i .. i + count against rows on `lists`. @returns whether any of them takes some.
-    bool face(std::int64_t i, std::int64_t count, std::span<const Bits> lists);
+    /// Sets the cuts of rows i .. i + count against those of a block, which must stay where it is until they
+    /// face another. @returns whether any of them takes some.
+    bool face(std::int64_t i, std::int64_t count, const Block& other);
 
     /// Offers row `other` of the census to the lists that row i asks and that hold it.
     void take(std::int64_t i, std::int64_t other, float score) {
@@ -124,16 +116,6 @@ class Panel {
         return entries_.data() + static_cast<std::size_t>(slot) * capacity_;
     }
 
-    template <class Of>
-    std::vector<Bits> any_of(std::int64_t i, std::int64_t count, Of of) const {
-        std::vector<Bits> any(static_cast<std::size_t>(all_.words()));
-        for (std::int64_t u = first_ + i; u < first_ + i + count; ++u) {
-            const Bits* one = of(u);
-            for (std::size_t w = 0; w < any.size(); ++w) any[w] |= one[w];
-        }
-        return any;
-    }
-
     /// Raises a sink's cut to what its k best entries allow; they come first.
     void raise(std::int32_t slot, float band);
 
@@ -155,7 +137,7 @@ class Panel {
     std::vector<std::vector<Entry>> aside_;  // by sink
     std::vector<std::int64_t> crowd_;        // by row: how many entries are put aside
     std::vector<float> tile_cut_;
-    std::vector<Bits> tile_mask_;
+    std::vector<const Block*> faced_;  // by row
 };
 
 }  // namespace candor::neighbors
