@@ -10,6 +10,7 @@
 #include "candor/campaign/audit.hpp"
 #include "candor/campaign/erased_audit_mpi.hpp"
 #include "candor/campaign/inputs.hpp"
+#include "candor/campaign/lines.hpp"
 #include "candor/campaign/result_tables.hpp"
 #include "candor/campaign/work.hpp"
 
@@ -125,77 +126,55 @@ ResultTable splits_table(const Inputs& inputs) {
 }
 
 ResultTable features_table(const FeatureAudit& audit) {
-    ResultTable table{"features", {}};
-    std::vector<std::string> encoder, dataset, type, joined;
-    std::vector<std::int64_t> rows, dimension, missing, extra, bad;
-    std::vector<double> low, high;
-    for (const FeatureReport& r : audit.reports) {
-        encoder.push_back(r.encoder);
-        dataset.push_back(r.dataset);
-        type.push_back(r.type);
-        rows.push_back(r.rows);
-        dimension.push_back(r.dimension);
-        joined.push_back(r.by_position ? "position" : "id");
-        missing.push_back(r.missing);
-        extra.push_back(r.extra);
-        bad.push_back(r.bad);
-        low.push_back(r.norm_high == 0 ? 0 : r.norm_low);
-        high.push_back(r.norm_high);
-    }
-    table.columns = {{"encoder", encoder},
-                     {"dataset", dataset},
-                     {"type", type},
-                     {"rows", rows},
-                     {"dimension", dimension},
-                     {"joined_by", joined},
-                     {"table_ids_without_features", missing},
-                     {"feature_ids_without_table", extra},
-                     {"nan_inf_or_zero_rows", bad},
-                     {"norm_min", low},
-                     {"norm_max", high}};
-    return table;
+    return table_of("features", audit.reports, [](Rows& rows, const FeatureReport& r) {
+        rows.put("encoder", r.encoder);
+        rows.put("dataset", r.dataset);
+        rows.put("type", r.type);
+        rows.put("rows", r.rows);
+        rows.put("dimension", r.dimension);
+        rows.put("joined_by", std::string(r.by_position ? "position" : "id"));
+        rows.put("table_ids_without_features", r.missing);
+        rows.put("feature_ids_without_table", r.extra);
+        rows.put("nan_inf_or_zero_rows", r.bad);
+        rows.put("norm_min", r.norm_high == 0 ? 0 : r.norm_low);
+        rows.put("norm_max", r.norm_high);
+    });
 }
 
-/// Erased files and the regions in them that can be used.
+/// Erased files and what of them no task can use.
 ResultTable erased_table(const ErasedAudit& audit) {
-    ResultTable table{"erased", {}};
-    std::vector<std::string> encoder, dataset;
-    std::vector<std::int64_t> rows, dimension, unknown, missing, bad;
-    for (const ErasedReport& r : audit.reports) {
-        encoder.push_back(r.encoder);
-        dataset.push_back(r.dataset);
-        rows.push_back(r.rows);
-        dimension.push_back(r.dimension);
-        unknown.push_back(r.unknown);
-        missing.push_back(r.missing);
-        bad.push_back(r.bad);
-    }
-    table.columns = {{"encoder", encoder},
-                     {"dataset", dataset},
-                     {"rows", rows},
-                     {"dimension", dimension},
-                     {"rows_of_unknown_images", unknown},
-                     {"missing_regions", missing},
-                     {"nan_inf_or_zero_rows", bad}};
-    return table;
+    return table_of("erased", audit.reports, [](Rows& rows, const ErasedReport& r) {
+        rows.put("encoder", r.encoder);
+        rows.put("dataset", r.dataset);
+        rows.put("rows", r.rows);
+        rows.put("dimension", r.dimension);
+        rows.put("rows_of_unknown_images", r.unknown);
+        rows.put("missing_regions", r.missing);
+        rows.put("nan_inf_or_zero_rows", r.bad);
+    });
 }
 
-/// What of each task's pool was erased under every encoder, and how much of that has a box.
+/// What of a task's pool was erased under every encoder, and how much of that has a box.
+struct Evidence {
+    std::string task;
+    EvidenceRegion region;
+};
+
 ResultTable evidence_table(const study::Study& study, const ErasedAudit& audit,
                            const std::vector<TaskWork>& work) {
-    ResultTable table{"evidence", {}};
-    std::vector<std::string> task, region;
-    std::vector<std::int64_t> images, boxes;
+    std::vector<Evidence> lines;
     for (const TaskWork& here : work) {
-        for (const EvidenceRegion& one : evidence_regions(study, here, audit)) {
-            task.push_back(study.tasks[here.task].id);
-            region.push_back(one.name);
-            images.push_back(std::ssize(one.rows));
-            boxes.push_back(std::ranges::count_if(one.area, [](double a) { return !std::isnan(a); }));
-        }
+        for (EvidenceRegion& region : evidence_regions(study, here, audit))
+            lines.push_back({study.tasks[here.task].id, std::move(region)});
     }
-    table.columns = {{"task", task}, {"region", region}, {"images", images}, {"boxes", boxes}};
-    return table;
+    return table_of("evidence", lines, [](Rows& rows, const Evidence& line) {
+        const std::vector<double>& area = line.region.area;
+        rows.put("task", line.task);
+        rows.put("region", line.region.name);
+        rows.put("images", std::ssize(line.region.rows));
+        rows.put("boxes",
+                 std::ssize(area) - std::ranges::count_if(area, [](double a) { return std::isnan(a); }));
+    });
 }
 
 ResultTable duplicates_table(const study::Study& study, const std::vector<TaskWork>& work,
