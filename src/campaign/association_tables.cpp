@@ -10,7 +10,6 @@
 #include "candor/campaign/lines.hpp"
 #include "candor/campaign/retention_mpi.hpp"
 #include "candor/instruments/associations.hpp"
-#include "candor/stats/fdr.hpp"
 #include "candor/stats/student_t.hpp"
 
 namespace candor::campaign {
@@ -71,8 +70,7 @@ Replicates difference(const Replicates& a, const Replicates& b) {
 struct AssociationLine {
     std::string task;
     instruments::Association what;
-    double q = undefined;
-    bool reject = false;
+    Verdict verdict;  // of tested_p()
 
     bool is_test() const { return what.kind == "spearman" || what.kind == "slope"; }
     /// Student's t is far from the truth for a handful of encoders (0 where |rho| = 1), so the exact p
@@ -91,8 +89,8 @@ void put_association(Rows& rows, const AssociationLine& line) {
     rows.put("standard_error", line.what.standard_error);
     rows.put("p", line.what.p);
     rows.put("exact_p", line.what.exact_p);
-    rows.put("q", line.q);
-    rows.put("reject", line.reject);
+    rows.put("q", line.verdict.q);
+    rows.put("reject", line.verdict.reject);
     rows.put("method", line.what.method);
     rows.put("undefined", line.what.undefined);
 }
@@ -127,8 +125,7 @@ instruments::TaskFigures figures_of(const study::Study& study, const TaskWork& w
 struct DistanceLine {
     std::string task, level, finding, encoder, anchor;
     Estimate distance = no_estimate;
-    double p = undefined, q = undefined;
-    bool reject = false;
+    Verdict verdict;
 };
 
 void put_distance(Rows& rows, const DistanceLine& line) {
@@ -139,9 +136,7 @@ void put_distance(Rows& rows, const DistanceLine& line) {
     rows.put("anchor", line.anchor);
     put_estimate(rows, "distance", "low", "high", line.distance);
     rows.put("n_boot_valid", line.distance.valid);
-    rows.put("p", line.p);
-    rows.put("q", line.q);
-    rows.put("reject", line.reject);
+    put_verdict(rows, line.verdict);
 }
 
 /// Lines of one level and a family of their tests: one an encoder that is not the anchor.
@@ -164,7 +159,7 @@ class DistanceLevel {
             line.encoder = study_.encoders[task_.encoders[e]].id;
             line.anchor = study_.encoders[task_.encoders[anchor_]].id;
             line.distance = instruments::estimate(distance, study_.bootstrap.confidence);
-            line.p = family_.p.back();
+            line.verdict.p = family_.p.back();
             lines_.push_back(line);
         }
     }
@@ -172,11 +167,8 @@ class DistanceLevel {
     /// Appends the lines; with `families` they are tested together.
     void finish(std::vector<DistanceLine>& lines, std::vector<TestFamily>* families) {
         if (families != nullptr) {
-            const std::vector<double> q = stats::benjamini_hochberg(family_.p);
-            for (std::size_t i = 0; i < q.size(); ++i) {
-                lines_[i].q = q[i];
-                lines_[i].reject = q[i] <= study_.test.alpha;
-            }
+            const std::vector<Verdict> verdicts = family_.verdicts(study_.test.alpha);
+            for (std::size_t i = 0; i < verdicts.size(); ++i) lines_[i].verdict = verdicts[i];
             families->push_back(std::move(family_));
         }
         lines.insert(lines.end(), lines_.begin(), lines_.end());
@@ -217,8 +209,7 @@ struct ContrastLine {
     std::int64_t encoders = 0, cells = 0;
     double value = undefined, low = undefined, high = undefined;
     Estimate boot = no_estimate;
-    double p = undefined, q = undefined;
-    bool reject = false;
+    Verdict verdict;
     std::string why_not;
 };
 
@@ -236,9 +227,7 @@ void put_contrast(Rows& rows, const ContrastLine& line) {
     rows.put("boot_low", line.boot.low);
     rows.put("boot_high", line.boot.high);
     rows.put("n_boot_valid", line.boot.valid);
-    rows.put("p", line.p);
-    rows.put("q", line.q);
-    rows.put("reject", line.reject);
+    put_verdict(rows, line.verdict);
     rows.put("undefined", line.why_not);
 }
 
@@ -282,7 +271,7 @@ void summarise(ContrastLine& line, const std::vector<Replicates>& parts, const s
     line.low = line.value - half;
     line.high = line.value + half;
     if (test && sample.constant) line.why_not = "constant differences";
-    if (test && !sample.constant) line.p = stats::two_sided_t(sample.mean / sample.error, degrees);
+    if (test && !sample.constant) line.verdict.p = stats::two_sided_t(sample.mean / sample.error, degrees);
 }
 
 void add_contrast(const study::Study& study, const study::Contrast& contrast, const study::Task& task,
@@ -343,19 +332,15 @@ TestFamily test_together(const study::Study& study, std::vector<AssociationLine>
         if (line.is_test()) family.p.push_back(line.tested_p());
     }
     for (const ContrastLine& line : contrasts) {
-        if (line.kind == "difference") family.p.push_back(line.p);
+        if (line.kind == "difference") family.p.push_back(line.verdict.p);
     }
-    const std::vector<double> q = stats::benjamini_hochberg(family.p);
-    std::size_t next = 0;
-    const auto give = [&](auto& line) {
-        line.q = q[next++];
-        line.reject = line.q <= study.test.alpha;
-    };
+    const std::vector<Verdict> verdicts = family.verdicts(study.test.alpha);
+    auto next = verdicts.begin();
     for (AssociationLine& line : associations) {
-        if (line.is_test()) give(line);
+        if (line.is_test()) line.verdict = *next++;
     }
     for (ContrastLine& line : contrasts) {
-        if (line.kind == "difference") give(line);
+        if (line.kind == "difference") line.verdict = *next++;
     }
     return family;
 }
@@ -378,7 +363,7 @@ AssociationTables association_tables(const study::Study& study, const std::vecto
         const Rates rates = rates_of(task, w, counted);
         for (const instruments::Association& one :
              instruments::associations(figures_of(study, work[w], rates, boxes, retention[w]))) {
-            associations.push_back({task.id, one});
+            associations.push_back({task.id, one, {}});
         }
         add_distances(study, task, rates, distances, out.families);
         for (std::size_t c = 0; c < study.contrasts.size(); ++c) {

@@ -9,10 +9,9 @@
 
 #include "candor/base/bytes.hpp"
 #include "candor/base/threads.hpp"
-#include "candor/campaign/rows.hpp"
+#include "candor/campaign/lines.hpp"
 #include "candor/instruments/blind_set.hpp"
 #include "candor/parallel/schedule.hpp"
-#include "candor/stats/fdr.hpp"
 #include "candor/stats/interval.hpp"
 #include "candor/stats/resampling.hpp"
 #include "candor/stats/weighted_sums.hpp"
@@ -213,76 +212,70 @@ struct Null {
 };
 constexpr Null nulls[] = {{"pooled", &PairOverlap::pooled}, {"stratified", &PairOverlap::stratified}};
 
-/// overlap by its columns: a study of one encoder has no rows here, but its table has the columns.
-struct OverlapTable {
-    using Texts = std::vector<std::string>;
-    using Integers = std::vector<std::int64_t>;
-    using Reals = std::vector<double>;
-    store::ResultTable table{"overlap", {}};
-    Texts& task = table.texts("task");
-    Texts& level = table.texts("level");
-    Texts& finding = table.texts("finding");
-    Texts& encoder_a = table.texts("encoder_a");
-    Texts& encoder_b = table.texts("encoder_b");
-    Texts& null = table.texts("null");
-    Integers& contexts = table.integers("contexts");
-    Integers& n = table.integers("n");
-    Integers& blind_a = table.integers("blind_a");
-    Integers& blind_b = table.integers("blind_b");
-    Integers& overlap = table.integers("overlap");
-    Reals& jaccard = table.reals("jaccard");
-    Reals& expected_jaccard = table.reals("expected_jaccard");
-    Reals& delta_jaccard = table.reals("delta_jaccard");
-    Reals& log10_p = table.reals("log10_p");
-    Reals& p = table.reals("p");
-    Reals& q = table.reals("q");
-    Integers& reject = table.integers("reject");
-
-    void add(const study::Study& study, const study::Task& of, const Pair& pair, const Null& under,
-             double its_q) {
-        const PairOverlap& sets = pair.overlap;
-        const OverlapNull& figures = sets.*under.figures;
-        const auto encoder = [&](std::int64_t e) {
-            return study.encoders[of.encoders[static_cast<std::size_t>(e)]].id;
-        };
-        task.push_back(of.id);
-        level.emplace_back(pair.level->finding ? "finding" : "task");
-        finding.push_back(pair.level->finding ? of.findings[*pair.level->finding] : std::string());
-        encoder_a.push_back(encoder(pair.a));
-        encoder_b.push_back(encoder(pair.b));
-        null.emplace_back(under.name);
-        contexts.push_back(sets.contexts);
-        n.push_back(sets.population);
-        blind_a.push_back(sets.blind_a);
-        blind_b.push_back(sets.blind_b);
-        overlap.push_back(sets.overlap);
-        jaccard.push_back(sets.jaccard);
-        expected_jaccard.push_back(figures.expected_jaccard);
-        delta_jaccard.push_back(figures.delta_jaccard);
-        log10_p.push_back(figures.log10_p);
-        p.push_back(figures.p);
-        q.push_back(its_q);
-        reject.push_back(its_q <= study.test.alpha);
-    }
+/// One pair at one level under one null.
+struct OverlapLine {
+    std::string task, level, finding, encoder_a, encoder_b, null;
+    PairOverlap sets;
+    OverlapNull figures;
+    Verdict verdict;
 };
+
+OverlapLine overlap_line(const study::Study& study, const study::Task& task, const Pair& pair,
+                         const Null& null) {
+    const auto encoder = [&](std::int64_t e) {
+        return study.encoders[task.encoders[static_cast<std::size_t>(e)]].id;
+    };
+    const auto finding = pair.level->finding;
+    return {task.id,
+            finding ? "finding" : "task",
+            finding ? task.findings[*finding] : "",
+            encoder(pair.a),
+            encoder(pair.b),
+            null.name,
+            pair.overlap,
+            pair.overlap.*null.figures,
+            {}};
+}
+
+void put_overlap(Rows& rows, const OverlapLine& line) {
+    rows.put("task", line.task);
+    rows.put("level", line.level);
+    rows.put("finding", line.finding);
+    rows.put("encoder_a", line.encoder_a);
+    rows.put("encoder_b", line.encoder_b);
+    rows.put("null", line.null);
+    rows.put("contexts", line.sets.contexts);
+    rows.put("n", line.sets.population);
+    rows.put("blind_a", line.sets.blind_a);
+    rows.put("blind_b", line.sets.blind_b);
+    rows.put("overlap", line.sets.overlap);
+    rows.put("jaccard", line.sets.jaccard);
+    rows.put("expected_jaccard", line.figures.expected_jaccard);
+    rows.put("delta_jaccard", line.figures.delta_jaccard);
+    rows.put("log10_p", line.figures.log10_p);
+    rows.put("p", line.figures.p);
+    rows.put("q", line.verdict.q);
+    rows.put("reject", line.verdict.reject);
+}
 
 /// The tests of a task's findings under one null, and what they say together.
 struct TaskTests {
     TestFamily family;
-    std::vector<double> q;
+    std::vector<Verdict> verdicts;
 };
 
-TaskTests tests_of(const study::Task& task, std::span<const Pair> pairs, const Null& null) {
+TaskTests tests_of(const study::Study& study, const study::Task& task, std::span<const Pair> pairs,
+                   const Null& null) {
     TaskTests tests{{"blind-set overlap, " + std::string(null.name), task.id, "hypergeometric", {}, 0}, {}};
     for (const Pair& pair : pairs) {
         if (pair.level->finding) tests.family.p.push_back((pair.overlap.*null.figures).p);
     }
-    tests.q = stats::benjamini_hochberg(tests.family.p);
+    tests.verdicts = tests.family.verdicts(study.test.alpha);
     return tests;
 }
 
-void put_summary(Rows& rows, const study::Study& study, const study::Task& task, std::span<const Pair> pairs,
-                 const Null& null, const TaskTests& tests) {
+void put_summary(Rows& rows, const study::Task& task, std::span<const Pair> pairs, const Null& null,
+                 const TaskTests& tests) {
     std::int64_t defined = 0, above = 0, one_empty = 0;
     double sum = 0, smallest = undefined;
     for (const Pair& pair : pairs) {
@@ -294,15 +287,14 @@ void put_summary(Rows& rows, const study::Study& study, const study::Task& task,
         sum += figures.delta_jaccard;
         smallest = std::fmin(smallest, figures.log10_p);
     }
-    const std::int64_t rejected =
-        std::ranges::count_if(tests.q, [&](double q) { return q <= study.test.alpha; });
+    const std::int64_t rejected = std::ranges::count_if(tests.verdicts, &Verdict::reject);
     const auto encoders = std::ssize(task.encoders);
     rows.begin();
     rows.put("task", task.id);
     rows.put("null", std::string(null.name));
     rows.put("pairs", static_cast<std::int64_t>(encoders * (encoders - 1) / 2));
     rows.put("tests", defined);
-    rows.put("undefined", std::ssize(tests.q) - defined);
+    rows.put("undefined", std::ssize(tests.verdicts) - defined);
     rows.put("one_empty", one_empty);
     rows.put("above", above);
     rows.put("above_share", ratio(above, defined));
@@ -313,18 +305,18 @@ void put_summary(Rows& rows, const study::Study& study, const study::Task& task,
 }
 
 /// `pairs` are those of one task, its findings' first.
-void put_overlaps(OverlapTable& overlap, Rows& summary, std::vector<TestFamily>& families,
+void put_overlaps(std::vector<OverlapLine>& overlaps, Rows& summary, std::vector<TestFamily>& families,
                   const study::Study& study, const study::Task& task, std::span<const Pair> pairs) {
     std::vector<TaskTests> tests;
     for (const Null& null : nulls) {
-        tests.push_back(tests_of(task, pairs, null));
-        put_summary(summary, study, task, pairs, null, tests.back());
+        tests.push_back(tests_of(study, task, pairs, null));
+        put_summary(summary, task, pairs, null, tests.back());
         families.push_back(tests.back().family);
     }
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         for (std::size_t j = 0; j < tests.size(); ++j) {
-            const double q = i < tests[j].q.size() ? tests[j].q[i] : undefined;
-            overlap.add(study, task, pairs[i], nulls[j], q);
+            overlaps.push_back(overlap_line(study, task, pairs[i], nulls[j]));
+            if (i < tests[j].verdicts.size()) overlaps.back().verdict = tests[j].verdicts[i];
         }
     }
 }
@@ -473,15 +465,15 @@ BlindSetResults blind_sets_mpi(const parallel::Communicator& world, const study:
     compare_mpi(world, pairs, threads, log);
     if (world.rank() != 0) return {};
 
-    OverlapTable overlap;
+    std::vector<OverlapLine> overlaps;
     Rows summary("overlap_summary"), consensus("consensus");
     BlindSetResults results;
     for (std::size_t w = 0; w < work.size(); ++w) {
-        put_overlaps(overlap, summary, results.families, study, study.tasks[work[w].task],
+        put_overlaps(overlaps, summary, results.families, study, study.tasks[work[w].task],
                      of_work(pairs, w, [](const Pair& pair) { return pair.level->work; }));
         put_panel(consensus, study, work[w], of_work(levels, w, &Level::work), threads);
     }
-    results.overlap = std::move(overlap.table);
+    results.overlap = table_of("overlap", overlaps, put_overlap);
     results.overlap_summary = summary.take();
     results.consensus = consensus.take();
     results.blind_encoders = blind_encoders_of_cases(work, all);

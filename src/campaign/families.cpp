@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "candor/campaign/rows.hpp"
 #include "candor/stats/bootstrap_p.hpp"
 #include "candor/stats/fdr.hpp"
 
@@ -22,6 +21,19 @@ void TestFamily::add(const instruments::Replicates& replicates, double null) {
     const auto valid = std::ssize(replicates.resampled) -
                        std::ranges::count_if(replicates.resampled, [](double v) { return std::isnan(v); });
     if (valid > 0) smallest_p = std::min(smallest_p, stats::smallest_bootstrap_p(valid));
+}
+
+std::vector<Verdict> TestFamily::verdicts(double alpha) const {
+    const std::vector<double> q = stats::benjamini_hochberg(p);
+    std::vector<Verdict> all;
+    for (std::size_t i = 0; i < p.size(); ++i) all.push_back({p[i], q[i], q[i] <= alpha});
+    return all;
+}
+
+void put_verdict(Rows& rows, const Verdict& verdict) {
+    rows.put("p", verdict.p);
+    rows.put("q", verdict.q);
+    rows.put("reject", verdict.reject);
 }
 
 store::ResultTable families_table(const study::Study& study, std::span<const TestFamily> families) {

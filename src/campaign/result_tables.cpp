@@ -10,7 +10,6 @@
 #include "candor/campaign/families.hpp"
 #include "candor/campaign/rows.hpp"
 #include "candor/instruments/panel.hpp"
-#include "candor/stats/fdr.hpp"
 
 namespace candor::campaign {
 
@@ -141,8 +140,8 @@ void put_findings_of_task(FindingTables& tables, const study::Study& study, cons
         discordance.add(instruments::replicates(result->tally, &Counts::rate_mid), 0.5);
         margin.add(instruments::replicates(result->tally, &Counts::margin_auroc), 0.5);
     }
-    const std::vector<double> q = stats::benjamini_hochberg(discordance.p);
-    const std::vector<double> margin_q = stats::benjamini_hochberg(margin.p);
+    const std::vector<Verdict> verdicts = discordance.verdicts(study.test.alpha);
+    const std::vector<Verdict> margin_verdicts = margin.verdicts(study.test.alpha);
 
     for (std::size_t i = 0; i < results.size(); ++i) {
         const FindingResult& result = *results[i];
@@ -164,14 +163,12 @@ void put_findings_of_task(FindingTables& tables, const study::Study& study, cons
         rows.put("patients", sums.patients);
         put_rate(rows, summary);
         rows.put("test", std::string("bootstrap"));
-        rows.put("p", discordance.p[i]);
-        rows.put("q", q[i]);
-        rows.put("reject", q[i] <= study.test.alpha);
+        put_verdict(rows, verdicts[i]);
         put_auroc(rows, summary);
         rows.put("margin_excludes_half", summary.margin_auroc.excludes_half());
-        rows.put("margin_p", margin.p[i]);
-        rows.put("margin_q", margin_q[i]);
-        rows.put("margin_reject", margin_q[i] <= study.test.alpha);
+        rows.put("margin_p", margin_verdicts[i].p);
+        rows.put("margin_q", margin_verdicts[i].q);
+        rows.put("margin_reject", margin_verdicts[i].reject);
         put_accuracy(rows, summary);
     }
     tables.families.push_back(std::move(discordance));

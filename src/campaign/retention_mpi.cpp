@@ -17,7 +17,6 @@
 #include "candor/instruments/retention.hpp"
 #include "candor/parallel/schedule.hpp"
 #include "candor/stats/bootstrap_p.hpp"
-#include "candor/stats/fdr.hpp"
 #include "candor/stats/resampling.hpp"
 #include "candor/stats/spearman.hpp"
 #include "candor/stats/weighted_spearman.hpp"
@@ -255,8 +254,7 @@ struct Line {
     double area = undefined;
     instruments::Estimate retention{undefined, undefined, undefined, 0, false};
     instruments::Estimate correlation{undefined, undefined, undefined, 0, false};
-    double p = undefined, q = undefined;
-    bool reject = false;
+    Verdict verdict;
     std::string why_not;
 };
 
@@ -275,9 +273,7 @@ void put_line(Rows& rows, const Line& line) {
     rows.put("cases", line.cases);
     put_estimate(rows, "correlation", "correlation_low", "correlation_high", line.correlation);
     rows.put("correlation_n_boot_valid", line.correlation.valid);
-    rows.put("p", line.p);
-    rows.put("q", line.q);
-    rows.put("reject", line.reject);
+    put_verdict(rows, line.verdict);
     rows.put("undefined", line.why_not);
 }
 
@@ -291,8 +287,12 @@ double mean_of_known(std::span<const double> values) {
     return count == 0 ? undefined : sum / count;
 }
 
-/// What a line says of its rows whatever the encoder.
-void describe_rows(Line& line, const TaskWork& work, std::span<const EvidenceRegion> regions) {
+/// A line of one task as far as it is the same for every encoder.
+Line describe_rows(const study::Study& study, const TaskWork& work, const std::string& level,
+                   std::span<const EvidenceRegion> regions) {
+    Line line;
+    line.task = study.tasks[work.task].id;
+    line.level = level;
     std::set<std::int32_t> patients;
     double sum = 0;
     for (const EvidenceRegion& region : regions) {
@@ -307,6 +307,7 @@ void describe_rows(Line& line, const TaskWork& work, std::span<const EvidenceReg
     }
     line.patients = std::ssize(patients);
     if (line.boxes > 0) line.area = sum / static_cast<double>(line.boxes);
+    return line;
 }
 
 /// Lines of one task, all encoders, with the family of its correlations.
@@ -315,24 +316,32 @@ void add_task(const study::Study& study, const TaskWork& work, const std::vector
               RetentionResults& out) {
     const study::Task& task = study.tasks[work.task];
     const double confidence = study.bootstrap.confidence;
+    std::vector<Line> of_region;
+    std::vector<double> areas;
+    for (std::size_t r = 0; r < regions.size(); ++r) {
+        of_region.push_back(describe_rows(study, work, "region", std::span(regions).subspan(r, 1)));
+        of_region.back().region = regions[r].name;
+        areas.push_back(of_region.back().area);
+    }
+    Line of_micro = describe_rows(study, work, "micro", regions);
+    of_micro.why_not = "within regions only";
+    Line of_macro = of_micro;
+    of_macro.level = "macro";
+    of_macro.area = mean_of_known(areas);
+
     TestFamily family = TestFamily::bootstrap("retention-margin correlation", task.id);
     std::vector<std::size_t> tested;  // lines
     for (std::size_t e = 0; e < task.encoders.size(); ++e) {
-        const std::string& encoder = study.encoders[task.encoders[e]].id;
+        const auto add = [&](Line line, const instruments::Replicates& retention) {
+            line.encoder = study.encoders[task.encoders[e]].id;
+            line.retention = instruments::estimate(retention, confidence);
+            lines.push_back(std::move(line));
+        };
         instruments::RetentionTally together;
         std::vector<instruments::Replicates> means;
-        std::vector<double> areas;
         for (std::size_t r = 0; r < regions.size(); ++r) {
             const RegionResult& result = results[e][r];
-            Line line;
-            line.task = task.id;
-            line.encoder = encoder;
-            line.level = "region";
-            line.region = regions[r].name;
-            describe_rows(line, work, std::span(regions).subspan(r, 1));
-            areas.push_back(line.area);
-            means.push_back(instruments::mean_retention(result.tally));
-            line.retention = instruments::estimate(means.back(), confidence);
+            Line line = of_region[r];
             line.cases = result.cases;
             line.correlation = instruments::estimate(result.correlation, confidence);
             line.why_not = result.why_not;
@@ -340,31 +349,17 @@ void add_task(const study::Study& study, const TaskWork& work, const std::vector
                 family.add(result.correlation, 0);
                 tested.push_back(lines.size());
             }
-            lines.push_back(line);
+            means.push_back(instruments::mean_retention(result.tally));
+            add(std::move(line), means.back());
             together += result.tally;
         }
         const instruments::Replicates micro = instruments::mean_retention(together);
         out.micro.back()[e] = micro.observed;
-        for (const bool is_micro : {true, false}) {
-            Line line;
-            line.task = task.id;
-            line.encoder = encoder;
-            line.level = is_micro ? "micro" : "macro";
-            describe_rows(line, work, regions);
-            if (!is_micro) line.area = mean_of_known(areas);
-            line.retention =
-                instruments::estimate(is_micro ? micro : instruments::mean_of(means), confidence);
-            line.why_not = "within regions only";
-            lines.push_back(line);
-        }
+        add(of_micro, micro);
+        add(of_macro, instruments::mean_of(means));
     }
-    const std::vector<double> q = stats::benjamini_hochberg(family.p);
-    for (std::size_t i = 0; i < tested.size(); ++i) {
-        Line& line = lines[tested[i]];
-        line.p = family.p[i];
-        line.q = q[i];
-        line.reject = q[i] <= study.test.alpha;
-    }
+    const std::vector<Verdict> verdicts = family.verdicts(study.test.alpha);
+    for (std::size_t i = 0; i < tested.size(); ++i) lines[tested[i]].verdict = verdicts[i];
     if (!tested.empty()) out.families.push_back(std::move(family));
 }
 
