@@ -219,9 +219,11 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
         if (options.overwrite || !std::filesystem::exists(options.output)) return {};
         if (holds_these_results(options.output, study, record.inputs, options.ablations)) return "done";
+        const bool otherwise = holds_these_results(options.output, study, record.inputs, !options.ablations);
         throw UsageError(options.output,
-                         "exists and holds something else than this study's results" +
-                             std::string(options.ablations ? " with --ablations" : " without --ablations") +
+                         std::string(!otherwise ? "exists and holds something else than this study's results"
+                                     : options.ablations ? "holds this study's results without --ablations"
+                                                         : "holds this study's results with --ablations") +
                              "; name another output or give --overwrite");
     });
     if (!standing.empty()) {

@@ -295,6 +295,7 @@ class Failure(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("already holds", again.stderr)
         self.assert_fails(self.study.run("--set", "operator.k=3", ranks=2), 2, "out.h5", "--overwrite")
+        self.assert_fails(self.study.run("--ablations", ranks=2), 2, "out.h5", "without --ablations", "--overwrite")
         self.assertEqual(os.stat(self.study.path("out.h5")).st_mtime_ns, stamp)
         changed = self.study.run("--set", "operator.k=3", "--overwrite")
         self.assertEqual(changed.returncode, 0, changed.stderr)
