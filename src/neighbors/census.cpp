@@ -1,12 +1,15 @@
 #include "candor/neighbors/census.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/matrix.hpp"
@@ -14,7 +17,10 @@
 #include "candor/linalg/gemm.hpp"
 #include "candor/neighbors/census_rows.hpp"
 #include "candor/neighbors/decision.hpp"
-#include "candor/neighbors/panel.hpp"
+#include "candor/neighbors/leading_part.hpp"
+#include "candor/neighbors/panel_cache.hpp"
+#include "candor/neighbors/panel_rows.hpp"
+#include "candor/neighbors/panel_sinks.hpp"
 #include "candor/neighbors/tile_scan.hpp"
 
 namespace candor::neighbors {
@@ -23,47 +29,137 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Neighbouring blocks, about as many rows as a panel holds.
+std::vector<std::span<const Block>> panels_of(std::span<const Block> blocks, std::int64_t panel_rows) {
+    std::vector<std::span<const Block>> panels;
+    for (std::size_t from = 0; from < blocks.size();) {
+        std::size_t to = from;
+        std::int64_t rows = 0;
+        while (to < blocks.size() && (to == from || rows + blocks[to].count <= panel_rows))
+            rows += blocks[to++].count;
+        panels.push_back(blocks.subspan(from, to - from));
+        from = to;
+    }
+    return panels;
+}
+
+std::int64_t first_of(std::span<const Block> panel) {
+    return panel.front().first;
+}
+std::int64_t count_of(std::span<const Block> panel) {
+    return panel.back().first + panel.back().count - panel.front().first;
+}
+
+/// Whether a row of one block asks a list on which a row of the other stands.
+bool takes(const Block& asking, const Block& standing) {
+    for (std::size_t w = 0; w < asking.asks.size(); ++w) {
+        if (asking.asks[w] & standing.lists[w]) return true;
+    }
+    return false;
+}
+
+/// Blocks of two panels, by their places in them.
+struct Corner {
+    std::size_t row = 0, col = 0;
+};
+
+/// Those that have something to show each other. Corners that follow each other have no block in common where
+/// it can be had, so that threads seldom wait for one.
+std::vector<Corner> corners_of(std::span<const Block> a, std::span<const Block> b) {
+    const bool same = a.data() == b.data();
+    std::vector<Corner> corners;
+    for (std::size_t step = 0; step < b.size(); ++step) {
+        for (std::size_t row = 0; row < a.size(); ++row) {
+            const std::size_t col = same ? row + step : (row + step) % b.size();
+            if (col >= b.size()) break;
+            if (takes(a[row], b[col]) || takes(b[col], a[row])) corners.push_back({row, col});
+        }
+    }
+    return corners;
+}
+
+SearchOptions within_bounds(SearchOptions options) {
+    options.panel_rows = std::max<std::int64_t>(1, options.panel_rows);
+    options.block_rows = std::clamp<std::int64_t>(options.block_rows, 1, options.panel_rows);
+    return options;
+}
+
+/// One side of a tile: rows first .. first + count of a panel.
+struct Side {
+    PanelSinks& sinks;
+    const PanelRows& numbers;
+    std::int64_t first = 0, count = 0;
+
+    Side part(std::int64_t from, std::int64_t n) const { return {sinks, numbers, first + from, n}; }
+};
+
 /// Where a tile's hits go.
 struct Meeting {
-    Panel& rows;
-    Panel& cols;
-    std::int64_t row = 0, col = 0;  // of the tile's corner in the panels
-    const Tile* tile = nullptr;
-    bool both = true;  // the columns take rows too
+    const Side& rows;
+    const Side& cols;
+    const Tile& tile;
+    bool both;     // the columns take rows too
+    double slack;  // LeadingPart::slack of any two rows
+    std::int64_t survivors = 0;
 };
+
+void take_score(const Meeting& meeting, std::int64_t row, std::int64_t col, float product) {
+    const Side &rows = meeting.rows, &cols = meeting.cols;
+    const std::int64_t i = rows.first + row, j = cols.first + col;
+    const float for_row = product + *cols.sinks.offsets(j), for_col = product + *rows.sinks.offsets(i);
+    if (for_row >= *rows.sinks.tile_cuts(i)) rows.sinks.take(i, cols.sinks.first() + j, for_row);
+    if (meeting.both && for_col >= *cols.sinks.tile_cuts(j))
+        cols.sinks.take(j, rows.sinks.first() + i, for_col);
+}
 
 void take_hits(void* context, std::int64_t row, std::int64_t first, std::uint64_t hits) {
     const Meeting& meeting = *static_cast<Meeting*>(context);
-    const Tile& tile = *meeting.tile;
-    const std::int64_t i = meeting.row + row;
-    const float* products = tile.products + row * tile.stride;
+    const float* const products = meeting.tile.products + row * meeting.tile.stride;
     for (; hits != 0; hits &= hits - 1) {
-        const std::int64_t col = first + std::countr_zero(hits), j = meeting.col + col;
-        const float for_row = products[col] + tile.col_offset[col];
-        const float for_col = products[col] + tile.row_offset[row];
-        if (for_row >= tile.row_cut[row]) meeting.rows.take(i, meeting.cols.first() + j, for_row);
-        if (meeting.both && for_col >= tile.col_cut[col])
-            meeting.cols.take(j, meeting.rows.first() + i, for_col);
+        const std::int64_t col = first + std::countr_zero(hits);
+        take_score(meeting, row, col, products[col]);
     }
 }
 
-class Census {
+/// Multiplies out those of the pairs that a list still wants if their bound is met.
+void take_survivors(void* context, std::int64_t row, std::int64_t first, std::uint64_t hits) {
+    Meeting& meeting = *static_cast<Meeting*>(context);
+    const Side &rows = meeting.rows, &cols = meeting.cols;
+    const Tile& tile = meeting.tile;
+    const std::int64_t i = rows.first + row, first_col = cols.first + first;
+    std::uint64_t wanted = 0;
+    for (std::uint64_t left = hits; left != 0; left &= left - 1) {
+        const std::int64_t bit = std::countr_zero(left), j = first_col + bit, col = first + bit;
+        const float most = rounded_up(
+            static_cast<double>(tile.products[row * tile.stride + col] + tile.row_rest[row] * tile.col_rest[col]) +
+            meeting.slack);
+        if (rows.sinks.wants(i, cols.sinks.first() + j, most + *cols.sinks.offsets(j)) ||
+            (meeting.both && cols.sinks.wants(j, rows.sinks.first() + i, most + *rows.sinks.offsets(i))))
+            wanted |= std::uint64_t{1} << bit;
+    }
+    if (wanted == 0) return;
+    std::array<float, 64> products;
+    const MatrixView<const float> a = rows.numbers.centred.view(), b = cols.numbers.centred.view();
+    dot_products(a.data + i * a.stride, b.data + first_col * b.stride, b.stride, b.stride, wanted,
+                 products.data());
+    meeting.survivors += std::popcount(wanted);
+    for (const float* product = products.data(); wanted != 0; wanted &= wanted - 1)
+        take_score(meeting, row, first + std::countr_zero(wanted), *product++);
+}
+
+}  // namespace
+
+class Census::Work {
   public:
-    Census(const RowSet& rows, std::span<const Question> questions, int k, const SearchOptions& options)
+    Work(const RowSource& rows, std::span<const Question> questions, int k, const SearchOptions& options)
         : rows_(rows),
           questions_(questions),
           k_(k),
-          threads_(options.threads),
-          panel_(std::max<std::int64_t>(1, options.panel_rows)),
-          block_(std::clamp<std::int64_t>(options.block_rows, 1, panel_)),
-          all_(rows, questions, block_),
-          no_cut_(static_cast<std::size_t>(block_), std::numeric_limits<float>::infinity()) {
-        for (std::int64_t u = 0; u < all_.size(); ++u) {
-            scale_.radius = std::max(scale_.radius, rows.radius(all_.row(u)));
-            scale_.offset += rows.offset(all_.row(u)) / static_cast<double>(all_.size());
-        }
-        for (std::int64_t u = 0; u < all_.size(); ++u)
-            scale_.spread = std::max(scale_.spread, std::abs(rows.offset(all_.row(u)) - scale_.offset));
+          options_(within_bounds(options)),
+          all_(rows.rows(), questions, options_.block_rows),
+          panels_(panels_of(all_.blocks(), options_.panel_rows)),
+          sinks_(panels_.size()),
+          packed_(panels_.size()) {
         for (const Question& question : questions) {
             NeighborSets& set = sets_.emplace_back();
             set.k = k;
@@ -72,206 +168,470 @@ class Census {
         }
     }
 
-    std::vector<NeighborSets> run() {
-        const std::vector<std::span<const Block>> panels = panels_of_blocks();
-        for (std::size_t i = 0; i < panels.size(); ++i) {
-            const auto a = panel(panels[i]);
-            meet(*a, panels[i], *a, panels[i]);
-            for (std::size_t j = i + 1; j < panels.size(); ++j) {
-                const auto b = panel(panels[j]);
-                meet(*a, panels[i], *b, panels[j]);
-                decide(*b);
-            }
-            decide(*a);
-        }
+    std::int64_t panels() const { return std::ssize(panels_); }
+
+    void meet(std::int64_t i, std::int64_t j, std::int64_t next) {
+        prepare();
+        const auto rows_i = cache_->get(i), rows_j = cache_->get(j);
+        if (next >= 0) cache_->ahead(next);
+        PanelSinks &a = enter(i, *rows_i), &b = enter(j, *rows_j);
+        const std::span<const Block> a_blocks = panels_[static_cast<std::size_t>(i)],
+                                     b_blocks = panels_[static_cast<std::size_t>(j)];
+        const std::vector<Corner> corners = corners_of(a_blocks, b_blocks);
+        std::vector<std::mutex> row_guards(a_blocks.size()), own_guards(i == j ? 0 : b_blocks.size());
+        std::vector<std::mutex>& col_guards = i == j ? row_guards : own_guards;
+        for_each_on_threads(options_.threads, std::ssize(corners), [&](std::int64_t at) {
+            const Corner corner = corners[static_cast<std::size_t>(at)];
+            const Block &row_block = a_blocks[corner.row], &col_block = b_blocks[corner.col];
+            const Side rows{a, *rows_i, row_block.first - a.first(), row_block.count};
+            const Side cols{b, *rows_j, col_block.first - b.first(), col_block.count};
+            const bool same = i == j && corner.row == corner.col;
+            std::mutex *const first = &row_guards[corner.row], *const second = &col_guards[corner.col];
+            show(rows, row_block, cols, col_block, same, [&](const auto& body) {
+                if (same) {
+                    const std::lock_guard lock(*first);
+                    body();
+                } else {
+                    const std::scoped_lock lock(*first, *second);
+                    body();
+                }
+            });
+        });
+        leave(i);
+        if (i != j) leave(j);
+    }
+
+    std::string kept(std::int64_t panel) {
+        const auto at = static_cast<std::size_t>(panel);
+        if (sinks_[at] != nullptr) packed_[at] = sinks_[at]->pack();
+        sinks_[at].reset();
+        return std::exchange(packed_[at], {});
+    }
+
+    void add(std::int64_t panel, std::string_view kept) {
+        if (kept.empty()) return;
+        prepare();
+        const auto rows = cache_->get(panel);
+        enter(panel, *rows).add(kept);
+        leave(panel);
+    }
+
+    void decide(std::int64_t panel);
+
+    std::vector<NeighborSets> take() {
         for (std::size_t q = 0; q < sets_.size(); ++q) {
             for (const std::int64_t count : decided_[q]) {
                 sets_[q].kept += count;
                 sets_[q].kept_max = std::max(sets_[q].kept_max, count);
             }
-            for (std::size_t i = 0; i < questions_[q].queries.size(); ++i) {
-                const auto chosen = sets_[q].of(static_cast<std::int64_t>(i));
-                CANDOR_REQUIRE(chosen.back().position >= 0,
-                               "query " + std::to_string(i) + " of question " + std::to_string(q));
-                audit_choice(rows_, questions_[q].list, questions_[q].queries[i], questions_[q].reach[i],
-                             chosen);
-            }
         }
         return std::move(sets_);
     }
 
+    CensusCost cost() const {
+        return {products_, bounded_, survivors_, part_ ? part_->size() : 0, cache_ ? cache_->loads() : 0};
+    }
+
   private:
-    /// One entry that a row kept for a question.
+    /// One entry that a row has kept for a question.
     struct Kept {
-        std::int32_t other, question;
+        std::int32_t row, other, question;
         double cosine;
     };
 
-    std::span<Neighbor> chosen(std::size_t q, std::int64_t u) {
-        const auto k = static_cast<std::size_t>(k_);
-        return std::span(sets_[q].values).subspan(static_cast<std::size_t>(all_.query(q, u)) * k, k);
+    std::vector<ContextRow> rows_of(std::int64_t panel) const {
+        std::vector<ContextRow> which;
+        const std::span<const Block> blocks = panels_[static_cast<std::size_t>(panel)];
+        for (std::int64_t u = first_of(blocks); u < first_of(blocks) + count_of(blocks); ++u)
+            which.push_back(all_.row(u));
+        return which;
     }
 
-    /// Neighbouring blocks, about as many rows as a panel holds.
-    std::vector<std::span<const Block>> panels_of_blocks() const {
-        std::vector<std::span<const Block>> panels;
-        const std::span<const Block> blocks(all_.blocks());
-        for (std::size_t from = 0; from < blocks.size();) {
-            std::size_t to = from;
-            std::int64_t rows = 0;
-            while (to < blocks.size() && (to == from || rows + blocks[to].count <= panel_))
-                rows += blocks[to++].count;
-            panels.push_back(blocks.subspan(from, to - from));
-            from = to;
+    /// Looks at the rows once: where their centre is, which directions lead, how large they are.
+    void prepare();
+    std::int64_t panels_in_memory(std::int64_t leading, bool doubles);
+
+    PanelSinks& enter(std::int64_t panel, const PanelRows& rows) {
+        const auto at = static_cast<std::size_t>(panel);
+        if (sinks_[at] == nullptr) {
+            sinks_[at] = std::make_unique<PanelSinks>(all_, questions_.size(), k_, first_of(panels_[at]),
+                                                      rows, scale_);
+            if (!packed_[at].empty()) sinks_[at]->add(std::exchange(packed_[at], {}));
         }
-        return panels;
+        return *sinks_[at];
     }
 
-    std::unique_ptr<Panel> panel(std::span<const Block> blocks) {
-        const std::int64_t first = blocks.front().first;
-        const std::int64_t count = blocks.back().first + blocks.back().count - first;
-        auto made = std::make_unique<Panel>(rows_, all_, questions_.size(), k_, first, count, scale_);
-        for (std::int64_t i = 0; i < count; ++i) {
-            const Bits* asks = all_.asks(first + i);
-            for_each_common(asks, asks, all_.words(),
-                            [&](std::size_t q) { made->settle(i, q, chosen(q, first + i).back().cosine); });
-        }
-        return made;
+    void leave(std::int64_t panel) {
+        const auto at = static_cast<std::size_t>(panel);
+        if (!packs_ || sinks_[at] == nullptr) return;
+        packed_[at] = sinks_[at]->pack();
+        sinks_[at].reset();
     }
 
-    /// Shows every row of `a` and every row of `b` to each other, once.
-    void meet(Panel& a, std::span<const Block> a_blocks, Panel& b, std::span<const Block> b_blocks) {
-        struct Corner {
-            std::size_t row, col;  // blocks
-        };
-        std::vector<Corner> corners;
-        for (std::size_t row = 0; row < a_blocks.size(); ++row) {
-            for (std::size_t col = &a == &b ? row : 0; col < b_blocks.size(); ++col) {
-                if (takes(a_blocks[row], b_blocks[col]) || takes(b_blocks[col], a_blocks[row]))
-                    corners.push_back({row, col});
-            }
-        }
-        std::vector<std::mutex> row_guards(a_blocks.size()), own_guards(&a == &b ? 0 : b_blocks.size());
-        std::vector<std::mutex>& col_guards = &a == &b ? row_guards : own_guards;
-        for_each_on_threads(threads_, std::ssize(corners), [&](std::int64_t at) {
-            const Corner& corner = corners[static_cast<std::size_t>(at)];
-            const Block &rows = a_blocks[corner.row], &cols = b_blocks[corner.col];
-            thread_local Matrix<float> products;
-            if (products.rows() < block_) products = Matrix<float>(block_, block_);
-            MatrixView<float> view = products.view();
-            view.rows = rows.count;
-            view.cols = cols.count;
-            linalg::product(a.centred().block(rows.first - a.first(), rows.count),
-                            b.centred().block(cols.first - b.first(), cols.count), view);
-            if (&a == &b && corner.row == corner.col) {
-                const std::lock_guard lock(row_guards[corner.row]);
-                scan(a, rows, b, cols, view);
-            } else {
-                const std::scoped_lock lock(row_guards[corner.row], col_guards[corner.col]);
-                scan(a, rows, b, cols, view);
-            }
+    /// Shows the rows of two blocks to each other. `guarded(body)` calls `body` while no one else has either
+    /// block.
+    template <class Guarded>
+    void show(const Side& rows, const Block& row_block, const Side& cols, const Block& col_block, bool same,
+              Guarded guarded) {
+        bool any = false;
+        std::int64_t new_rows = 0, new_cols = 0;
+        guarded([&] {
+            any = rows.sinks.face(rows.first, rows.count, col_block);
+            if (!same) any = cols.sinks.face(cols.first, cols.count, row_block) || any;
+            const auto is_new = [](float cut) { return cut == -std::numeric_limits<float>::infinity(); };
+            new_rows = std::count_if(rows.sinks.tile_cuts(rows.first),
+                                     rows.sinks.tile_cuts(rows.first) + rows.count, is_new);
+            if (!same)
+                new_cols = std::count_if(cols.sinks.tile_cuts(cols.first),
+                                         cols.sinks.tile_cuts(cols.first) + cols.count, is_new);
         });
+        if (!any) return;
+        const auto part = [&](std::int64_t row, std::int64_t n, std::int64_t col, std::int64_t m, bool bounds) {
+            if (n > 0 && m > 0)
+                show_part(rows.part(row, n), row_block, cols.part(col, m), col_block, same, bounds, guarded);
+        };
+        if (!bounds_pay()) return part(0, rows.count, 0, cols.count, false);
+        // A bound rules nothing out for who has kept nothing: they see some rows first.
+        constexpr std::int64_t some = 64;
+        const std::int64_t c = 4 * new_rows > rows.count ? std::min(some, cols.count) : 0;
+        const std::int64_t r = 4 * new_cols > cols.count ? std::min(some, rows.count) : 0;
+        part(0, rows.count, 0, c, false);
+        part(0, r, c, cols.count - c, false);
+        part(r, rows.count - r, c, cols.count - c, true);
     }
 
-    /// Whether a row of one block asks a list on which a row of the other stands.
-    static bool takes(const Block& asking, const Block& standing) {
-        for (std::size_t w = 0; w < asking.asks.size(); ++w) {
-            if (asking.asks[w] & standing.lists[w]) return true;
+    template <class Guarded>
+    void show_part(const Side& rows, const Block& row_block, const Side& cols, const Block& col_block,
+                   bool same, bool bounds, Guarded guarded) {
+        struct Scratch {
+            Matrix<float> products;
+            std::vector<float> row_cut, col_cut;
+        };
+        thread_local Scratch scratch;
+        if (scratch.products.rows() < options_.block_rows) {
+            scratch.products = Matrix<float>(options_.block_rows, options_.block_rows);
+            scratch.row_cut.resize(static_cast<std::size_t>(options_.block_rows));
+            scratch.col_cut.resize(static_cast<std::size_t>(options_.block_rows));
         }
-        return false;
-    }
+        MatrixView<float> products = scratch.products.view();
+        products.rows = rows.count;
+        products.cols = cols.count;
+        const auto factor = [&](const Side& side) {
+            const Matrix<float>& matrix = bounds ? side.numbers.leading : side.numbers.centred;
+            return matrix.view().block(side.first, side.count);
+        };
+        linalg::product(factor(rows), factor(cols), products);
 
-    void scan(Panel& a, const Block& rows, Panel& b, const Block& cols, MatrixView<const float> products) {
-        const bool same = &a == &b && rows.first == cols.first;  // then both orders of a pair are in the tile
-        const std::int64_t row = rows.first - a.first(), col = cols.first - b.first();
-        const bool any_row = a.face(row, rows.count, cols);
-        const bool any_col = !same && b.face(col, cols.count, rows);
-        if (!any_row && !any_col) return;
         Tile tile;
         tile.products = products.data;
         tile.stride = products.stride;
         tile.rows = rows.count;
         tile.cols = cols.count;
-        tile.row_offset = a.offsets(row);
-        tile.col_offset = b.offsets(col);
-        tile.row_cut = a.tile_cuts(row);
-        tile.col_cut = same ? no_cut_.data() : b.tile_cuts(col);
-        Meeting meeting{a, b, row, col, &tile, !same};
-        scan_tile(tile, take_hits, &meeting);
-        decide_crowded(a, rows);
-        decide_crowded(b, cols);
+        tile.row_offset = rows.sinks.offsets(rows.first);
+        tile.col_offset = cols.sinks.offsets(cols.first);
+        Meeting meeting{rows, cols, tile, !same, bounds ? part_->slack(scale_.radius, scale_.radius) : 0};
+        guarded([&] {
+            rows.sinks.face(rows.first, rows.count, col_block);
+            if (!same) cols.sinks.face(cols.first, cols.count, row_block);
+            if (bounds) {
+                lower(rows, scratch.row_cut);
+                tile.row_rest = rows.numbers.rest.data() + rows.first;
+                tile.col_rest = cols.numbers.rest.data() + cols.first;
+                if (!same) lower(cols, scratch.col_cut);
+            }
+            if (same)
+                std::fill_n(scratch.col_cut.begin(), cols.count, std::numeric_limits<float>::infinity());
+            tile.row_cut = bounds ? scratch.row_cut.data() : rows.sinks.tile_cuts(rows.first);
+            tile.col_cut = bounds || same ? scratch.col_cut.data() : cols.sinks.tile_cuts(cols.first);
+            if (bounds) {
+                scan_bounds(tile, take_survivors, &meeting);
+            } else {
+                scan_tile(tile, take_hits, &meeting);
+            }
+            decide_crowded(rows, cols);
+            decide_crowded(cols, rows);
+        });
+        count(static_cast<double>(rows.count) * static_cast<double>(cols.count), bounds, meeting.survivors);
     }
 
-    void decide_crowded(Panel& panel, const Block& rows) {
+    /// What a bound must reach for a score to reach the cut.
+    void lower(const Side& side, std::vector<float>& out) const {
+        for (std::int64_t i = 0; i < side.count; ++i) {
+            const double slack = part_->slack(side.sinks.radius(side.first + i), scale_.radius) +
+                                 0x1p-20 * scale_.spread;
+            out[static_cast<std::size_t>(i)] =
+                rounded_down(static_cast<double>(*side.sinks.tile_cuts(side.first + i)) - slack);
+        }
+    }
+
+    /// Whether the next tile is worth a look at its bounds: not where most pairs pass them, but now and then
+    /// to see whether that has changed.
+    bool bounds_pay() {
+        if (!part_) return false;
+        const std::lock_guard lock(count_guard_);
+        if (losses_ < 4) return true;
+        return ++skipped_ % 64 == 0;
+    }
+
+    void count(double pairs, bool bounds, std::int64_t survivors) {
+        const std::lock_guard lock(count_guard_);
+        if (!bounds) {
+            products_ += pairs;
+            return;
+        }
+        bounded_ += pairs;
+        survivors_ += static_cast<double>(survivors);
+        // A product of two rows by itself costs about this many of those that a matrix product makes.
+        constexpr double alone = 2;
+        const double cost = static_cast<double>(part_->size()) / static_cast<double>(rows_.dimension()) +
+                            alone * static_cast<double>(survivors) / pairs;
+        losses_ = cost < 0.9 ? 0 : losses_ + 1;
+    }
+
+    void decide_crowded(const Side& side, const Side& other) {
         std::vector<Kept> kept;
-        std::vector<Neighbor> merged;
-        for (std::int64_t u = rows.first; u < rows.first + rows.count; ++u) {
-            const std::int64_t i = u - panel.first();
-            if (panel.is_crowded(i)) decide_row(panel, i, kept, merged);
+        for (std::int64_t i = side.first; i < side.first + side.count; ++i) {
+            if (!side.sinks.is_crowded(i)) continue;
+            kept.clear();
+            const auto row = static_cast<std::int32_t>(side.sinks.first() + i);
+            side.sinks.release(i, other.sinks.first() + other.first, other.count,
+                               [&](std::size_t q, std::int32_t one) {
+                                   kept.push_back({row, one, static_cast<std::int32_t>(q), 0});
+                               });
+            for (Kept& one : kept)
+                one.cosine = cosine(side.numbers, i, other.numbers, one.other - other.sinks.first());
+            choose(side.sinks, kept, [&](std::size_t q, std::span<const Neighbor> best) {
+                side.sinks.decided(i, q).assign(best.begin(), best.end());
+                if (std::ssize(best) == k_) side.sinks.settle(i, q, best.back().cosine);
+            });
         }
     }
 
-    /// Decides in double what the rows of a panel have kept.
-    void decide(Panel& panel) {
-        constexpr std::int64_t some = 64;
-        for_each_on_threads(threads_, (panel.size() + some - 1) / some, [&](std::int64_t part) {
-            std::vector<Kept> kept;
-            std::vector<Neighbor> merged;
-            const std::int64_t last = std::min((part + 1) * some, panel.size());
-            for (std::int64_t i = part * some; i < last; ++i) decide_row(panel, i, kept, merged);
-        });
-    }
-
-    void decide_row(Panel& panel, std::int64_t i, std::vector<Kept>& kept, std::vector<Neighbor>& merged) {
-        const std::int64_t u = panel.first() + i;
-        kept.clear();
-        panel.release(i, [&](std::size_t q, std::int32_t other) {
-            kept.push_back({other, static_cast<std::int32_t>(q), 0});
-        });
-        // One row may be kept for many lists: its cosine is computed once.
-        std::ranges::sort(kept, {}, &Kept::other);
-        for (std::size_t j = 0; j < kept.size(); ++j) {
-            kept[j].cosine = j > 0 && kept[j].other == kept[j - 1].other
-                                 ? kept[j - 1].cosine
-                                 : rows_.cosine(all_.row(u), all_.row(kept[j].other));
-        }
+    /// Calls `body(question, best)` with the k nearest, or fewer, of what one row has kept for each question
+    /// and of what it has decided before.
+    template <class Body>
+    void choose(PanelSinks& sinks, std::vector<Kept>& kept, Body body) {
         std::ranges::stable_sort(kept, {}, &Kept::question);
+        std::vector<Neighbor> merged;
         for (std::size_t from = 0; from < kept.size();) {
             const auto q = static_cast<std::size_t>(kept[from].question);
-            const std::span<Neighbor> best = chosen(q, u);
-            merged.clear();
-            for (const Neighbor& one : best) {
-                if (one.position >= 0) merged.push_back(one);
-            }
+            const std::int64_t u = kept[from].row;
+            merged = sinks.take_decided(u - sinks.first(), q);
             std::size_t to = from;
             for (; to < kept.size() && kept[to].question == kept[from].question; ++to)
                 merged.push_back({kept[to].cosine, all_.position(q, kept[to].other)});
             decided_[q][static_cast<std::size_t>(all_.query(q, u))] += static_cast<std::int64_t>(to - from);
-            const std::size_t count = std::min(merged.size(), best.size());
+            const std::size_t count = std::min(merged.size(), static_cast<std::size_t>(k_));
             std::partial_sort(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(count),
                               merged.end(), comes_before);
-            std::copy_n(merged.begin(), count, best.begin());
-            panel.settle(i, q, best.back().cosine);
+            body(q, std::span<const Neighbor>(merged).first(count));
             from = to;
         }
     }
 
-    const RowSet& rows_;
+    const RowSource& rows_;
     std::span<const Question> questions_;
-    int k_, threads_;
-    std::int64_t panel_, block_;
+    int k_;
+    SearchOptions options_;
     CensusRows all_;
-    std::vector<float> no_cut_;
+    std::vector<std::span<const Block>> panels_;
+    std::vector<std::unique_ptr<PanelSinks>> sinks_;
+    std::vector<std::string> packed_;  // of panels whose sinks are away
+    bool packs_ = false;               // sinks go away when their panel leaves
+    std::optional<Centring> centring_;
+    std::optional<LeadingPart> part_;
     Scale scale_;
+    std::optional<PanelCache> cache_;
     std::vector<NeighborSets> sets_;
     std::vector<std::vector<std::int64_t>> decided_;  // by question and query
+
+    std::mutex count_guard_;
+    double products_ = 0, bounded_ = 0, survivors_ = 0;
+    std::int64_t losses_ = 0, skipped_ = 0;
 };
 
-}  // namespace
+std::int64_t Census::Work::panels_in_memory(std::int64_t leading, bool doubles) {
+    if (options_.memory == 0) return panels();
+    std::int64_t largest = 0, sinks = 0, asked = 0;
+    for (const Question& question : questions_) asked += std::ssize(question.queries);
+    for (const std::span<const Block> panel : panels_) largest = std::max(largest, count_of(panel));
+    sinks = PanelSinks::bytes(all_.size(), asked, questions_.size(), k_);
+    const std::int64_t panel = PanelRows::bytes(largest, rows_.dimension(), leading, doubles);
+    const std::int64_t questions = std::ssize(questions_);
+    const std::int64_t fixed =
+        all_.size() * (questions * 8 + all_.words() * 16 + 16) + asked * (k_ * 16 + 8);
+    std::int64_t left = options_.memory - fixed;
+    packs_ = sinks > left / 3;
+    left -= packs_ ? asked * (k_ + 2) * 8 + 3 * sinks / std::max<std::int64_t>(1, panels()) : sinks;
+    // Two panels meet while a third is read.
+    return std::max<std::int64_t>(2, left / panel - 1);
+}
 
-std::vector<NeighborSets> census(const RowSet& rows, std::span<const Question> questions, int k,
+void Census::Work::prepare() {
+    if (cache_) return;
+    constexpr std::int64_t looked_at = 1024;
+    std::vector<ContextRow> sample;
+    for (std::int64_t row = 0; row < rows_.rows() && std::ssize(sample) < looked_at; ++row)
+        sample.emplace_back(row);
+    StoredRows stored = rows_.read(sample);
+    scale_to_unit_range(stored);
+    centring_.emplace(stored);
+    const bool doubles = std::holds_alternative<Matrix<double>>(stored);
+    if (options_.directions != 0 && all_.size() > 0) {
+        const std::int64_t d = rows_.dimension();
+        Matrix<float> centred(std::ssize(sample), d);
+        std::visit(
+            [&](const auto& rows) {
+                for (std::int64_t i = 0; i < rows.rows(); ++i) centring_->centre(rows.row(i), centred.row(i));
+            },
+            stored);
+        const std::int64_t count = std::min(d, options_.directions < 0 ? 128 : options_.directions);
+        part_.emplace(linalg::leading_directions(centred.view(), count, Stream(0, "census/directions", 0)),
+                      d);
+        if (part_->size() == 0) part_.reset();
+    }
+    const std::int64_t most = panels_in_memory(part_ ? part_->size() : 0, doubles);
+    cache_.emplace(panels(), most, [this](std::int64_t panel) {
+        return load_panel(rows_, rows_of(panel), *centring_, part_ ? &*part_ : nullptr);
+    });
+    // From the last panel to the first, so that those met first are there.
+    double offsets = 0, least = infinity, greatest = -infinity;
+    for (std::int64_t panel = panels() - 1; panel >= 0; --panel) {
+        const auto rows = cache_->get(panel);
+        if (panel > 0) cache_->ahead(panel - 1);
+        for (std::int64_t i = 0; i < rows->size(); ++i) {
+            const double offset = rows->offset[static_cast<std::size_t>(i)];
+            scale_.radius = std::max(scale_.radius, rows->radius[static_cast<std::size_t>(i)]);
+            offsets += offset;
+            least = std::min(least, offset);
+            greatest = std::max(greatest, offset);
+        }
+    }
+    scale_.offset = offsets / static_cast<double>(std::max<std::int64_t>(1, all_.size()));
+    scale_.spread = std::max({0.0, greatest - scale_.offset, scale_.offset - least});
+}
+
+void Census::Work::decide(std::int64_t panel) {
+    prepare();
+    const auto mine = cache_->get(panel);
+    PanelSinks& sinks = enter(panel, *mine);
+    constexpr std::int64_t some = 64;
+    const std::int64_t chunks = (sinks.size() + some - 1) / some;
+    std::vector<std::vector<Kept>> kept(static_cast<std::size_t>(chunks));
+    for_each_on_threads(options_.threads, chunks, [&](std::int64_t chunk) {
+        std::vector<Kept>& here = kept[static_cast<std::size_t>(chunk)];
+        for (std::int64_t i = chunk * some; i < std::min((chunk + 1) * some, sinks.size()); ++i) {
+            const auto row = static_cast<std::int32_t>(sinks.first() + i);
+            sinks.release(i, 0, all_.size(), [&](std::size_t q, std::int32_t other) {
+                here.push_back({row, other, static_cast<std::int32_t>(q), 0});
+            });
+        }
+        // By the other row first: panels are then met one after another, and one row may be kept for many
+        // lists: its cosine is computed once.
+        std::ranges::sort(here, [](const Kept& a, const Kept& b) {
+            return std::pair(a.other, a.row) < std::pair(b.other, b.row);
+        });
+    });
+    std::vector<std::size_t> next(kept.size(), 0);
+    for (std::int64_t other = 0; other < panels(); ++other) {
+        const std::int64_t first = first_of(panels_[static_cast<std::size_t>(other)]);
+        const std::int64_t end = first + count_of(panels_[static_cast<std::size_t>(other)]);
+        const auto theirs = cache_->get(other);
+        if (other + 1 < panels()) cache_->ahead(other + 1);
+        for_each_on_threads(options_.threads, chunks, [&](std::int64_t chunk) {
+            std::vector<Kept>& here = kept[static_cast<std::size_t>(chunk)];
+            for (std::size_t& at = next[static_cast<std::size_t>(chunk)];
+                 at < here.size() && here[at].other < end; ++at) {
+                const bool known =
+                    at > 0 && here[at].other == here[at - 1].other && here[at].row == here[at - 1].row;
+                here[at].cosine = known ? here[at - 1].cosine
+                                        : cosine(*mine, here[at].row - sinks.first(), *theirs,
+                                                 here[at].other - first);
+            }
+        });
+    }
+    for_each_on_threads(options_.threads, chunks, [&](std::int64_t chunk) {
+        std::vector<Kept>& here = kept[static_cast<std::size_t>(chunk)];
+        std::ranges::stable_sort(here, {}, &Kept::row);
+        std::vector<Kept> of_row;
+        for (std::int64_t i = chunk * some; i < std::min((chunk + 1) * some, sinks.size()); ++i) {
+            const std::int64_t u = sinks.first() + i;
+            const auto range = std::ranges::equal_range(here, static_cast<std::int32_t>(u), {}, &Kept::row);
+            of_row.assign(range.begin(), range.end());
+            const auto put = [&](std::size_t q, std::span<const Neighbor> best) {
+                const auto query = static_cast<std::size_t>(all_.query(q, u));
+                CANDOR_REQUIRE(std::ssize(best) == k_,
+                               "query " + std::to_string(query) + " of question " + std::to_string(q) +
+                                   " has " + std::to_string(best.size()) + " neighbours");
+                std::ranges::copy(best, sets_[q].values.begin() + static_cast<std::ptrdiff_t>(query) * k_);
+                audit_choice(rows_, questions_[q].list, questions_[q].queries[query],
+                             questions_[q].reach[query], best);
+            };
+            choose(sinks, of_row, put);
+            // Lists of which all that counts was decided before.
+            for_each_common(all_.asks(u), all_.asks(u), all_.words(), [&](std::size_t q) {
+                const std::vector<Neighbor> before = sinks.take_decided(i, q);
+                if (!before.empty()) put(q, before);
+            });
+        }
+    });
+    sinks_[static_cast<std::size_t>(panel)].reset();
+}
+
+Census::Census(const RowSource& rows, std::span<const Question> questions, int k,
+               const SearchOptions& options)
+    : work_(std::make_unique<Work>(rows, questions, k, options)) {}
+Census::~Census() = default;
+Census::Census(Census&&) noexcept = default;
+
+std::int64_t Census::panels() const {
+    return work_->panels();
+}
+void Census::meet(std::int64_t i, std::int64_t j, std::int64_t next) {
+    work_->meet(i, j, next);
+}
+std::string Census::kept(std::int64_t panel) {
+    return work_->kept(panel);
+}
+void Census::add(std::int64_t panel, std::string_view kept) {
+    work_->add(panel, kept);
+}
+void Census::decide(std::int64_t panel) {
+    work_->decide(panel);
+}
+std::vector<NeighborSets> Census::take() {
+    return work_->take();
+}
+CensusCost Census::cost() const {
+    return work_->cost();
+}
+
+std::vector<NeighborSets> census(const RowSource& rows, std::span<const Question> questions, int k,
                                  const SearchOptions& options) {
-    return Census(rows, questions, k, options).run();
+    Census whole(rows, questions, k, options);
+    for (std::int64_t i = 0; i < whole.panels(); ++i) {
+        for (std::int64_t j = i; j < whole.panels(); ++j) whole.meet(i, j, j + 1 < whole.panels() ? j + 1 : -1);
+    }
+    for (std::int64_t i = 0; i < whole.panels(); ++i) whole.decide(i);
+    return whole.take();
+}
+
+std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question> questions,
+                                     const SearchOptions& options) {
+    const SearchOptions bounded = within_bounds(options);
+    const CensusRows all(rows, questions, bounded.block_rows);
+    const auto panels = panels_of(all.blocks(), bounded.panel_rows);
+    std::vector<Encounter> encounters;
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+        for (std::size_t j = i; j < panels.size(); ++j) {
+            Encounter one{static_cast<std::int64_t>(i), static_cast<std::int64_t>(j), 0};
+            for (const Corner& corner : corners_of(panels[i], panels[j]))
+                one.products += static_cast<double>(panels[i][corner.row].count) *
+                                static_cast<double>(panels[j][corner.col].count);
+            if (one.products > 0) encounters.push_back(one);
+        }
+    }
+    return encounters;
 }
 
 double products_of(std::int64_t rows, std::span<const Question> questions) {

@@ -12,13 +12,13 @@ std::int64_t longest_reach(const Question& question) {
     return longest;
 }
 
-CensusRows::CensusRows(const RowSet& rows, std::span<const Question> questions, std::int64_t block)
+CensusRows::CensusRows(std::int64_t rows, std::span<const Question> questions, std::int64_t block)
     : questions_(questions) {
     words_ = (std::ssize(questions) + word_bits - 1) / word_bits;
     for (const Question& question : questions) longest_.push_back(longest_reach(question));
-    const std::vector<Bits> member = member_bits(rows.rows()), asks = query_bits(rows.rows());
+    const std::vector<Bits> member = member_bits(rows), asks = query_bits(rows);
     order_rows(member, asks);
-    place_.resize(static_cast<std::size_t>(rows.rows()), -1);
+    place_.resize(static_cast<std::size_t>(rows), -1);
     cut_into_blocks(member, block);
     for (std::size_t u = 0; u < rows_.size(); ++u) {
         place_[static_cast<std::size_t>(rows_[u].value)] = static_cast<std::int32_t>(u);

@@ -1,5 +1,7 @@
 #include "candor/neighbors/tile_scan.hpp"
 
+#include <algorithm>
+
 // The rest of this file is compiled once for each instruction set that Highway knows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neighbors/tile_scan.cpp"
@@ -13,18 +15,22 @@ namespace candor::neighbors::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Hits of a row among `count` <= 64 columns from `first` on.
+template <bool bounds>
 std::uint64_t hits_of(const Tile& tile, std::int64_t row, std::int64_t first, std::int64_t count) {
     const hn::ScalableTag<float> lanes;
     const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
     const float* products = tile.products + row * tile.stride + first;
     const float* col_offset = tile.col_offset + first;
     const float* col_cut = tile.col_cut + first;
+    const float* col_rest = bounds ? tile.col_rest + first : nullptr;
     const auto row_offset = hn::Set(lanes, tile.row_offset[row]);
     const auto row_cut = hn::Set(lanes, tile.row_cut[row]);
+    const auto row_rest = hn::Set(lanes, bounds ? tile.row_rest[row] : 0.0F);
     std::uint64_t hits = 0;
     std::int64_t j = 0;
     for (; j + width <= count; j += width) {
-        const auto product = hn::LoadU(lanes, products + j);
+        auto product = hn::LoadU(lanes, products + j);
+        if constexpr (bounds) product = hn::MulAdd(row_rest, hn::LoadU(lanes, col_rest + j), product);
         const auto for_row = hn::Ge(hn::Add(product, hn::LoadU(lanes, col_offset + j)), row_cut);
         const auto for_col = hn::Ge(hn::Add(product, row_offset), hn::LoadU(lanes, col_cut + j));
         const auto either = hn::Or(for_row, for_col);
@@ -36,20 +42,62 @@ std::uint64_t hits_of(const Tile& tile, std::int64_t row, std::int64_t first, st
         hits |= here << j;
     }
     for (; j < count; ++j) {
-        const bool for_row = products[j] + col_offset[j] >= tile.row_cut[row];
-        const bool for_col = products[j] + tile.row_offset[row] >= col_cut[j];
+        const float product = bounds ? products[j] + tile.row_rest[row] * col_rest[j] : products[j];
+        const bool for_row = product + col_offset[j] >= tile.row_cut[row];
+        const bool for_col = product + tile.row_offset[row] >= col_cut[j];
         hits |= static_cast<std::uint64_t>(for_row || for_col) << j;
     }
     return hits;
 }
 
-void scan(const Tile& tile, HitHandler handler, void* context) {
+template <bool bounds>
+void scan_all(const Tile& tile, HitHandler handler, void* context) {
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         for (std::int64_t first = 0; first < tile.cols; first += 64) {
             const std::int64_t count = tile.cols - first < 64 ? tile.cols - first : 64;
-            if (const std::uint64_t hits = hits_of(tile, i, first, count); HWY_UNLIKELY(hits != 0))
+            if (const std::uint64_t hits = hits_of<bounds>(tile, i, first, count); HWY_UNLIKELY(hits != 0))
                 handler(context, i, first, hits);
         }
+    }
+}
+
+void scan(const Tile& tile, HitHandler handler, void* context) {
+    scan_all<false>(tile, handler, context);
+}
+
+void scan_with_bounds(const Tile& tile, HitHandler handler, void* context) {
+    scan_all<true>(tile, handler, context);
+}
+
+void dots(const float* row, const float* others, std::int64_t stride, std::int64_t length, std::uint64_t hits,
+          float* out) {
+    const hn::CappedTag<float, 16> lanes;
+    const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+    const auto next = [&] {
+        const float* other = others + hwy::Num0BitsBelowLS1Bit_Nonzero64(hits) * stride;
+        hits &= hits - 1;
+        return other;
+    };
+    // Four at a time: each number of the row is loaded once for all of them.
+    while (hits != 0) {
+        const int count = std::min(4, static_cast<int>(hwy::PopCount(hits)));
+        const float* const a = next();
+        const float* const b = count > 1 ? next() : a;
+        const float* const c = count > 2 ? next() : a;
+        const float* const d = count > 3 ? next() : a;
+        auto sum_a = hn::Zero(lanes), sum_b = sum_a, sum_c = sum_a, sum_d = sum_a;
+        for (std::int64_t j = 0; j < length; j += width) {
+            const auto x = hn::LoadU(lanes, row + j);
+            sum_a = hn::MulAdd(x, hn::LoadU(lanes, a + j), sum_a);
+            sum_b = hn::MulAdd(x, hn::LoadU(lanes, b + j), sum_b);
+            sum_c = hn::MulAdd(x, hn::LoadU(lanes, c + j), sum_c);
+            sum_d = hn::MulAdd(x, hn::LoadU(lanes, d + j), sum_d);
+        }
+        const float sums[4] = {hn::GetLane(hn::SumOfLanes(lanes, sum_a)),
+                               hn::GetLane(hn::SumOfLanes(lanes, sum_b)),
+                               hn::GetLane(hn::SumOfLanes(lanes, sum_c)),
+                               hn::GetLane(hn::SumOfLanes(lanes, sum_d))};
+        for (int i = 0; i < count; ++i) *out++ = sums[i];
     }
 }
 
@@ -64,10 +112,21 @@ HWY_AFTER_NAMESPACE();
 namespace candor::neighbors {
 
 HWY_EXPORT(scan);
+HWY_EXPORT(scan_with_bounds);
+HWY_EXPORT(dots);
 HWY_EXPORT(target);
 
 void scan_tile(const Tile& tile, HitHandler handler, void* context) {
     HWY_DYNAMIC_DISPATCH(scan)(tile, handler, context);
+}
+
+void scan_bounds(const Tile& tile, HitHandler handler, void* context) {
+    HWY_DYNAMIC_DISPATCH(scan_with_bounds)(tile, handler, context);
+}
+
+void dot_products(const float* row, const float* others, std::int64_t stride, std::int64_t length,
+                  std::uint64_t hits, float* out) {
+    HWY_DYNAMIC_DISPATCH(dots)(row, others, stride, length, hits, out);
 }
 
 const char* vector_target() {

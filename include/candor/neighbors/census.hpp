@@ -5,12 +5,15 @@
 /// `nearest`.
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "candor/base/index.hpp"
 #include "candor/base/reach.hpp"
-#include "candor/neighbors/row_set.hpp"
+#include "candor/neighbors/row_source.hpp"
 #include "candor/neighbors/search.hpp"
 
 namespace candor::neighbors {
@@ -22,13 +25,60 @@ struct Question {
     std::span<const Reach> reach;         ///< of each query in `list`
 };
 
-/// The k nearest entries of each question's list within each query's reach, in the order of `questions`.
-/// @pre every reach has at least k entries, end <= list.size(); a query that is on the list skips itself or
-/// lies
-///      beyond its reach.
-/// @returns the same bits as nearest() of each question, for any block size and thread count.
-std::vector<NeighborSets> census(const RowSet& rows, std::span<const Question> questions, int k,
+/// How a census went; none of it changes a bit of what it finds.
+struct CensusCost {
+    double products = 0;         ///< pairs of rows whose tile was multiplied out
+    double bounded = 0;          ///< pairs whose tile was multiplied along the leading directions only
+    double survivors = 0;        ///< of those, pairs multiplied out one by one
+    std::int64_t directions = 0; ///< leading directions; 0: none were of use
+    std::int64_t loads = 0;      ///< panels read, again and again
+};
+
+/// A census that can be done in parts: any two panels meet once, in any order, on any rank; then what all
+/// have kept of a panel is brought together and decided.
+class Census {
+  public:
+    /// @pre every reach has at least k entries, end <= list.size(); a query that is on the list skips itself
+    ///      or lies beyond its reach. The rows and what the questions look at must outlive this.
+    Census(const RowSource& rows, std::span<const Question> questions, int k, const SearchOptions& options);
+    ~Census();
+    Census(Census&&) noexcept;
+
+    std::int64_t panels() const;
+    /// Shows the rows of two panels to each other. `next`: the panel that the caller will ask for next, to be
+    /// read ahead; -1: none.
+    void meet(std::int64_t i, std::int64_t j, std::int64_t next = -1);
+    /// What the rows of a panel have kept here, for the rank that decides them; empty where they met no one.
+    std::string kept(std::int64_t panel);
+    /// Adds what another rank has kept of a panel. No two ranks may have shown it the same rows.
+    void add(std::int64_t panel, std::string_view kept);
+    /// Decides in double what the rows of a panel keep.
+    void decide(std::int64_t panel);
+
+    /// The k nearest entries of each question's list within each query's reach; position -1 throughout where
+    /// the query's panel was not decided here. Moves them out.
+    std::vector<NeighborSets> take();
+    CensusCost cost() const;
+
+  private:
+    class Work;
+    std::unique_ptr<Work> work_;
+};
+
+/// All of a census at once. @returns the same bits as nearest() of each question, in the order of
+/// `questions`, for any options.
+std::vector<NeighborSets> census(const RowSource& rows, std::span<const Question> questions, int k,
                                  const SearchOptions& options);
+
+/// Two panels of a census that have something to show each other, i <= j.
+struct Encounter {
+    std::int64_t i = 0, j = 0;
+    double products = 0;  ///< of two rows, about
+};
+
+/// All encounters of a census of these questions about `rows` rows, by i, then j.
+std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question> questions,
+                                     const SearchOptions& options);
 
 /// Products of two rows that a census of these questions takes, about: every pair of candidates once, and
 /// every candidate with every query that is no candidate.

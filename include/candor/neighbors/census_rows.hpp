@@ -11,7 +11,6 @@
 #include "candor/base/index.hpp"
 #include "candor/base/reach.hpp"
 #include "candor/neighbors/census.hpp"
-#include "candor/neighbors/row_set.hpp"
 
 namespace candor::neighbors {
 
@@ -42,8 +41,9 @@ struct Block {
 /// The rows that some question is about, in the order of the tiles, and what each is to each question.
 class CensusRows {
   public:
+    /// @param rows  rows of the context.
     /// @param block most rows of a block.
-    CensusRows(const RowSet& rows, std::span<const Question> questions, std::int64_t block);
+    CensusRows(std::int64_t rows, std::span<const Question> questions, std::int64_t block);
 
     std::int64_t size() const { return std::ssize(rows_); }
     std::int64_t words() const { return words_; }

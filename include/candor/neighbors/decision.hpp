@@ -6,7 +6,7 @@
 
 #include "candor/base/index.hpp"
 #include "candor/base/reach.hpp"
-#include "candor/neighbors/row_set.hpp"
+#include "candor/neighbors/row_source.hpp"
 #include "candor/neighbors/search.hpp"
 
 namespace candor::neighbors {
@@ -18,7 +18,7 @@ inline bool comes_before(const Neighbor& a, const Neighbor& b) {
 
 /// In an audit build: that no candidate within reach comes before the last one chosen but those chosen.
 /// @throws InternalError where one does. Nothing in other builds.
-void audit_choice(const RowSet& rows, std::span<const ContextRow> list, ContextRow query, const Reach& reach,
+void audit_choice(const RowSource& rows, std::span<const ContextRow> list, ContextRow query, const Reach& reach,
                   std::span<const Neighbor> chosen);
 
 }  // namespace candor::neighbors

@@ -5,28 +5,33 @@
 
 #include <cstdint>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "candor/base/index.hpp"
 #include "candor/base/matrix.hpp"
+#include "candor/neighbors/row_source.hpp"
 
 namespace candor::neighbors {
 
-/// N rows of d numbers with norms > 0.
-class RowSet {
+/// Cosine of two rows, decided in double: <a, b> / (|a| |b|) in one fixed order, within [-1, 1]. Equal rows
+/// give equal cosines with any third row, to the bit.
+template <class T>
+double cosine_of(std::span<const T> a, double norm_a, std::span<const T> b, double norm_b);
+
+/// N rows of d numbers with norms > 0, in memory.
+class RowSet final : public RowSource {
   public:
-    using Stored = std::variant<Matrix<float>, Matrix<double>>;
+    using Stored = StoredRows;
 
     /// Takes the rows as stored (float16 and float32 files as float, float64 as double) and centres them on
     /// their mean direction. @pre every row is finite; @throws InternalError where a norm is 0 or not finite.
     explicit RowSet(Stored stored);
 
-    std::int64_t rows() const { return static_cast<std::int64_t>(norm_.size()); }
-    std::int64_t dimension() const { return centred_.cols(); }
+    std::int64_t rows() const override { return static_cast<std::int64_t>(norm_.size()); }
+    std::int64_t dimension() const override { return centred_.cols(); }
+    StoredRows read(std::span<const ContextRow> which) const override;
 
-    /// Cosine of two rows, decided in double: <a, b> / (|a| |b|) in one fixed order, within [-1, 1]. Equal
-    /// rows give equal cosines with any third row, to the bit.
+    /// cosine_of rows a and b.
     double cosine(ContextRow a, ContextRow b) const;
 
     /// Rows a' = a/|a| - m rounded to single precision, m the mean of the a/|a|.
@@ -36,10 +41,7 @@ class RowSet {
     /// |a'|, rounded up.
     double radius(ContextRow a) const { return radius_[static_cast<std::size_t>(a.value)]; }
 
-    /// Bound on |<a', b'> in any single-precision summation order + offsets - cosine(a, b)| for two rows with
-    /// radii at most ra and rb: (d + 3) 2^-24 ra rb for the product and the rounding of a' and b' (Jeannerod
-    /// and Rump 2013: d u |a||b| holds in any order, with or without FMA), d 2^-125 for underflow, and 8 (d +
-    /// 16) 2^-53 for all sums in double, whose terms are at most 1 in size.
+    /// product_error of two rows of this set with radii at most ra and rb.
     double error(double ra, double rb) const;
 
   private:

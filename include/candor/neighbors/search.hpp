@@ -33,7 +33,11 @@ struct NeighborSets {
 struct SearchOptions {
     std::int64_t block_rows = 512;  ///< rows of a tile of the Gram matrix, both ways
     int threads = 1;
-    std::int64_t panel_rows = 4096;  ///< of a census: rows whose sinks are alive at a time
+    // Of a census:
+    std::int64_t panel_rows = 4096;  ///< rows that are read, and met by others, together
+    std::int64_t memory = 0;         ///< bytes that it may take; 0: as many as it likes
+    /// Leading directions to rule pairs out by: as many; 0: none; -1: as a look at some rows advises.
+    std::int64_t directions = -1;
 };
 
 /// For every view of the same list (a candidate rule is one view) and every query, its k nearest entries of

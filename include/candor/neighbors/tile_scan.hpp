@@ -20,6 +20,9 @@ struct Tile {
     /// They may rise while the tile is looked through.
     const float* row_cut = nullptr;
     const float* col_cut = nullptr;
+    /// Where the products are of leading parts alone: lengths of what they leave out (LeadingPart).
+    const float* row_rest = nullptr;
+    const float* col_rest = nullptr;
 };
 
 /// Called for a row with the hits among columns first .. first + 63: bit b stands for column first + b.
@@ -28,6 +31,16 @@ using HitHandler = void (*)(void* context, std::int64_t row, std::int64_t first,
 /// Calls `handler` for every place with product + col_offset >= row_cut or product + row_offset >= col_cut,
 /// in single precision, rows ascending, then columns. By the widest vectors of this processor.
 void scan_tile(const Tile& tile, HitHandler handler, void* context);
+
+/// The same for every place with product + row_rest col_rest + col_offset >= row_cut or product + row_rest
+/// col_rest + row_offset >= col_cut.
+void scan_bounds(const Tile& tile, HitHandler handler, void* context);
+
+/// Inner products of `row` with rows b of `others` (first row at `others`, `stride` apart) for the bits b of
+/// `hits`, ascending, into `out`; in single precision, in some order. All rows are padded with zeros to
+/// `length` numbers, a multiple of 16.
+void dot_products(const float* row, const float* others, std::int64_t stride, std::int64_t length,
+                  std::uint64_t hits, float* out);
 
 /// The instruction set that scan_tile uses here, e.g. "AVX3".
 const char* vector_target();

@@ -1,0 +1,46 @@
+#pragma once
+
+/// The panels of a census that are in memory: as many as its budget allows, the next one read ahead.
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "candor/neighbors/panel_rows.hpp"
+
+namespace candor::neighbors {
+
+class PanelCache {
+  public:
+    using Load = std::function<PanelRows(std::int64_t panel)>;
+
+    /// Keeps at most `most` panels (at least 1), besides those that callers still hold and one that is read
+    /// ahead. `load` is called by one thread at a time.
+    PanelCache(std::int64_t panels, std::int64_t most, Load load);
+    ~PanelCache();
+
+    /// The panel, loaded now if it must be.
+    std::shared_ptr<const PanelRows> get(std::int64_t panel);
+    /// Begins to load a panel that will be asked for next, beside the caller's work; does nothing where it is
+    /// there already.
+    void ahead(std::int64_t panel);
+    /// Panels loaded so far, again and again.
+    std::int64_t loads() const { return loads_; }
+
+  private:
+    void keep(std::int64_t panel, std::shared_ptr<const PanelRows> rows);
+    void collect();
+
+    std::int64_t most_;
+    Load load_;
+    std::vector<std::shared_ptr<const PanelRows>> held_;
+    std::list<std::int64_t> used_;  // the latest last
+    std::int64_t coming_ = -1;      // being read ahead
+    std::future<std::shared_ptr<const PanelRows>> future_;
+    std::int64_t loads_ = 0;
+};
+
+}  // namespace candor::neighbors

@@ -1,0 +1,203 @@
+#pragma once
+
+/// What the rows of a panel still take and have kept, for each list that they ask.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "candor/neighbors/census_rows.hpp"
+#include "candor/neighbors/panel_rows.hpp"
+#include "candor/neighbors/search.hpp"
+
+namespace candor::neighbors {
+
+/// A float that is not above `value`, and one that is not below.
+float rounded_down(double value);
+float rounded_up(double value);
+
+/// How large the rows of a census are.
+struct Scale {
+    double radius = 0;  ///< the largest
+    double offset = 0;  ///< the mean
+    double spread = 0;  ///< the largest distance of an offset from it
+};
+
+/// Rows first .. first + count of a census, as those who ask.
+///
+/// Scores here are relative: a row's own offset, which all its scores share, is left out, and offsets count
+/// from their mean. They are then as small as the centred rows, and single precision costs a score no more
+/// than the product did.
+class PanelSinks {
+  public:
+    struct Entry {
+        float score;
+        std::int32_t other;  // row of the census
+    };
+
+    PanelSinks(const CensusRows& all, std::size_t questions, int k, std::int64_t first, const PanelRows& rows,
+               const Scale& scale);
+    /// Bytes that sinks for n rows that ask `lists` lists in all take.
+    static std::int64_t bytes(std::int64_t n, std::int64_t lists, std::size_t questions, int k);
+
+    std::int64_t first() const { return first_; }
+    std::int64_t size() const { return std::ssize(offset_); }
+    const float* offsets(std::int64_t i) const { return offset_.data() + i; }
+    /// |a'| of row i, rounded up.
+    double radius(std::int64_t i) const { return radius_[static_cast<std::size_t>(i)]; }
+    const float* tile_cuts(std::int64_t i) const { return tile_cut_.data() + i; }
+
+    /// Sets the cuts of rows i .. i + count against those of a block, which must stay where it is until they
+    /// face another. @returns whether any of them takes some.
+    bool face(std::int64_t i, std::int64_t count, const Block& other);
+
+    /// Whether some list that row i asks and that holds row `other` takes a score like this.
+    bool wants(std::int64_t i, std::int64_t other, float score) const {
+        bool any = false;
+        for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(), [&](std::size_t q) {
+            const Sink& sink = sinks_[slot_of(i, q)];
+            const std::int32_t position = all_.position(q, other);
+            any = any || (score >= sink.cut && position < sink.end && position != sink.skip);
+        });
+        return any;
+    }
+
+    /// Offers row `other` of the census to the lists that row i asks and that hold it.
+    void take(std::int64_t i, std::int64_t other, float score) {
+        bool risen = false;
+        for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(), [&](std::size_t q) {
+            const std::size_t slot = slot_of(i, q);
+            const Sink& sink = sinks_[slot];
+            if (score < sink.cut) return;
+            const std::int32_t position = all_.position(q, other);
+            if (position >= sink.end || position == sink.skip) return;
+            risen |= offer(i, slot, {score, static_cast<std::int32_t>(other)});
+        });
+        if (risen) lower(i);
+    }
+
+    /// Calls `body(question, other)` for what row i has kept of rows first .. first + count of the census and
+    /// its cuts have not passed since, and forgets it.
+    template <class Body>
+    void release(std::int64_t i, std::int64_t first, std::int64_t count, Body body) {
+        for_each_common(all_.asks(first_ + i), all_.asks(first_ + i), all_.words(), [&](std::size_t q) {
+            const std::size_t slot = slot_of(i, q);
+            std::vector<Entry> stay;
+            for (const Entry& entry : take_all(i, slot)) {
+                if (entry.score < sinks_[slot].cut) continue;
+                if (entry.other < first || entry.other >= first + count) {
+                    stay.push_back(entry);
+                } else {
+                    body(q, entry.other);
+                }
+            }
+            for (const Entry& entry : stay) offer(i, slot, entry);
+        });
+    }
+
+    /// Whether row i has put aside so much, its scores being as good as equal, that it should be decided now:
+    /// what is kept stays small however many rows are alike.
+    bool is_crowded(std::int64_t i) const {
+        const Crowd* crowd = crowd_[static_cast<std::size_t>(i)].get();
+        return crowd != nullptr && std::ssize(crowd->aside) > most_aside;
+    }
+
+    /// The nearest of list q that row i has decided already, at most k, in order: none but of crowded rows.
+    std::vector<Neighbor>& decided(std::int64_t i, std::size_t q) { return crowd(i).decided[slot_of(i, q)]; }
+    /// The same, moved out.
+    std::vector<Neighbor> take_decided(std::int64_t i, std::size_t q);
+
+    /// Tells row i that its k-th neighbour of list q has this cosine or a greater one.
+    void settle(std::int64_t i, std::size_t q, double cosine) {
+        Sink& sink = sinks_[slot_of(i, q)];
+        const auto r = static_cast<std::size_t>(i);
+        sink.cut = std::max(sink.cut, rounded_down(cosine - own_offset_[r] - static_cast<double>(band_[r])));
+    }
+
+    /// All of it as bytes, for the time that the panel is away or for another rank.
+    std::string pack() const;
+    /// Adds what was packed from sinks of the same panel that met other rows.
+    void add(std::string_view packed);
+
+  private:
+    static constexpr std::int64_t most_aside = 4096;
+    static constexpr std::size_t near = 3;  // entries beside the k best that a sink has room for
+    static constexpr float infinity = std::numeric_limits<float>::infinity();
+
+    /// What a row takes of one list: the k best so far, in order, then some that are as good as equal to the
+    /// k-th.
+    struct Sink {
+        float cut;
+        std::int32_t end, skip;  // reach
+        std::int32_t count;
+    };
+
+    std::size_t slot_of(std::int64_t i, std::size_t q) const {
+        return static_cast<std::size_t>(slot_[static_cast<std::size_t>(i) * questions_ + q]);
+    }
+    Entry* entries_of(std::size_t slot) { return entries_.data() + slot * (k_ + near); }
+    const Entry* entries_of(std::size_t slot) const { return entries_.data() + slot * (k_ + near); }
+
+    /// Keeps an entry whose score reaches the cut. @returns whether the cut has risen.
+    bool offer(std::int64_t i, std::size_t slot, Entry entry) {
+        Sink& sink = sinks_[slot];
+        Entry* entries = entries_of(slot);
+        const std::size_t best = std::min(static_cast<std::size_t>(sink.count), k_);
+        if (best == k_ && entry.score <= entries[k_ - 1].score) {
+            keep_near(i, slot, entry);
+            return false;
+        }
+        const Entry last = entries[k_ - 1];
+        std::size_t at = best < k_ ? best : k_ - 1;
+        for (; at > 0 && entries[at - 1].score < entry.score; --at) entries[at] = entries[at - 1];
+        entries[at] = entry;
+        if (best < k_) {
+            ++sink.count;
+            if (best + 1 < k_) return false;
+        }
+        const float cut = entries[k_ - 1].score - band_[static_cast<std::size_t>(i)];
+        const bool risen = cut > sink.cut;
+        if (risen) sink.cut = cut;
+        if (best == k_ && last.score >= sink.cut) keep_near(i, slot, last);
+        return risen;
+    }
+
+    void keep_near(std::int64_t i, std::size_t slot, Entry entry);
+
+    /// Moves all entries of a sink out.
+    std::vector<Entry> take_all(std::int64_t i, std::size_t slot);
+
+    /// What few rows need: those with many neighbours at as good as one distance.
+    struct Crowd {
+        std::vector<std::pair<std::size_t, Entry>> aside;  // with their sinks
+        std::map<std::size_t, std::vector<Neighbor>> decided;  // by sink
+    };
+    Crowd& crowd(std::int64_t i) {
+        std::unique_ptr<Crowd>& at = crowd_[static_cast<std::size_t>(i)];
+        if (at == nullptr) at = std::make_unique<Crowd>();
+        return *at;
+    }
+
+    /// Recomputes the lowest score that row i takes of the lists it faces.
+    void lower(std::int64_t i);
+
+    std::int64_t first_;
+    std::size_t questions_, k_;
+    const CensusRows& all_;
+    std::vector<double> own_offset_, radius_;  // a cosine is a relative score and the own offset
+    std::vector<float> offset_, band_;
+    std::vector<std::int32_t> slot_;  // by row, question: which sink; -1: it does not ask
+    std::vector<Sink> sinks_;
+    std::vector<Entry> entries_;  // by sink
+    std::vector<std::unique_ptr<Crowd>> crowd_;  // by row
+    std::vector<float> tile_cut_;
+    std::vector<const Block*> faced_;  // by row
+};
+
+}  // namespace candor::neighbors

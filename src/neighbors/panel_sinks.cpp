@@ -1,0 +1,180 @@
+#include "candor/neighbors/panel_sinks.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "candor/base/bytes.hpp"
+#include "candor/base/error.hpp"
+#include "candor/neighbors/decision.hpp"
+
+namespace candor::neighbors {
+
+float rounded_down(double value) {
+    const auto near = static_cast<float>(value);
+    return static_cast<double>(near) <= value ? near
+                                              : std::nextafter(near, -std::numeric_limits<float>::infinity());
+}
+float rounded_up(double value) {
+    return -rounded_down(-value);
+}
+
+std::int64_t PanelSinks::bytes(std::int64_t n, std::int64_t lists, std::size_t questions, int k) {
+    const auto entries = static_cast<std::int64_t>((static_cast<std::size_t>(k) + near) * sizeof(Entry));
+    const auto slots = static_cast<std::int64_t>(questions * sizeof(std::int32_t));
+    return lists * (entries + static_cast<std::int64_t>(sizeof(Sink))) + n * (slots + 48);
+}
+
+PanelSinks::PanelSinks(const CensusRows& all, std::size_t questions, int k, std::int64_t first,
+                       const PanelRows& rows, const Scale& scale)
+    : first_(first),
+      questions_(questions),
+      k_(static_cast<std::size_t>(k)),
+      all_(all),
+      radius_(rows.radius),
+      slot_(static_cast<std::size_t>(rows.size()) * questions, -1),
+      crowd_(static_cast<std::size_t>(rows.size())),
+      tile_cut_(static_cast<std::size_t>(rows.size())),
+      faced_(static_cast<std::size_t>(rows.size())) {
+    const std::int64_t dimension = rows.centred.cols();
+    for (std::int64_t i = 0; i < rows.size(); ++i) {
+        const double offset = rows.offset[static_cast<std::size_t>(i)], radius = this->radius(i);
+        own_offset_.push_back(offset + scale.offset);
+        offset_.push_back(static_cast<float>(offset - scale.offset));
+        // Twice the error of a score: the product's, and that of its sum with an offset and of the cuts.
+        band_.push_back(rounded_up(2 * product_error(dimension, radius, scale.radius) +
+                                   0x1p-20 * (radius * scale.radius + scale.spread)));
+        for_each_common(all.asks(first + i), all.asks(first + i), all.words(), [&](std::size_t q) {
+            slot_[static_cast<std::size_t>(i) * questions + q] = static_cast<std::int32_t>(sinks_.size());
+            const Reach& reach = all.reach(q, first + i);
+            sinks_.push_back(
+                {-infinity, static_cast<std::int32_t>(reach.end), static_cast<std::int32_t>(reach.skip), 0});
+        });
+    }
+    entries_.resize(sinks_.size() * (k_ + near));
+}
+
+bool PanelSinks::face(std::int64_t i, std::int64_t count, const Block& other) {
+    bool any = false;
+    for (std::int64_t r = i; r < i + count; ++r) {
+        faced_[static_cast<std::size_t>(r)] = &other;
+        lower(r);
+        any = any || tile_cut_[static_cast<std::size_t>(r)] < infinity;
+    }
+    return any;
+}
+
+void PanelSinks::lower(std::int64_t i) {
+    float lowest = infinity;
+    const Bits* lists = faced_[static_cast<std::size_t>(i)]->lists.data();
+    for_each_common(all_.asks(first_ + i), lists, all_.words(),
+                    [&](std::size_t q) { lowest = std::min(lowest, sinks_[slot_of(i, q)].cut); });
+    tile_cut_[static_cast<std::size_t>(i)] = lowest;
+}
+
+void PanelSinks::keep_near(std::int64_t i, std::size_t slot, Entry entry) {
+    Sink& sink = sinks_[slot];
+    Entry* const entries = entries_of(slot);
+    if (static_cast<std::size_t>(sink.count) == k_ + near) {
+        Entry* const end = std::remove_if(entries + k_, entries + sink.count,
+                                          [&](const Entry& one) { return one.score < sink.cut; });
+        sink.count = static_cast<std::int32_t>(end - entries);
+    }
+    if (static_cast<std::size_t>(sink.count) < k_ + near) {
+        entries[sink.count++] = entry;
+    } else {
+        crowd(i).aside.emplace_back(slot, entry);
+    }
+}
+
+std::vector<PanelSinks::Entry> PanelSinks::take_all(std::int64_t i, std::size_t slot) {
+    Sink& sink = sinks_[slot];
+    std::vector<Entry> all(entries_of(slot), entries_of(slot) + sink.count);
+    sink.count = 0;
+    if (Crowd* crowd = crowd_[static_cast<std::size_t>(i)].get(); crowd != nullptr) {
+        for (const auto& [at, entry] : crowd->aside) {
+            if (at == slot) all.push_back(entry);
+        }
+        std::erase_if(crowd->aside, [&](const auto& one) { return one.first == slot; });
+    }
+    return all;
+}
+
+std::vector<Neighbor> PanelSinks::take_decided(std::int64_t i, std::size_t q) {
+    Crowd* const crowd = crowd_[static_cast<std::size_t>(i)].get();
+    if (crowd == nullptr) return {};
+    const auto at = crowd->decided.find(slot_of(i, q));
+    if (at == crowd->decided.end()) return {};
+    std::vector<Neighbor> moved = std::move(at->second);
+    crowd->decided.erase(at);
+    return moved;
+}
+
+std::string PanelSinks::pack() const {
+    std::vector<float> cuts;
+    std::vector<std::int32_t> counts;
+    std::vector<Entry> entries;
+    for (std::size_t slot = 0; slot < sinks_.size(); ++slot) {
+        cuts.push_back(sinks_[slot].cut);
+        counts.push_back(sinks_[slot].count);
+        entries.insert(entries.end(), entries_of(slot), entries_of(slot) + sinks_[slot].count);
+    }
+    ByteWriter out;
+    out.put(std::span<const float>(cuts));
+    out.put(std::span<const std::int32_t>(counts));
+    out.put(std::span<const Entry>(entries));
+    for (std::int64_t i = 0; i < size(); ++i) {
+        const Crowd* const crowd = crowd_[static_cast<std::size_t>(i)].get();
+        if (crowd == nullptr) continue;
+        out.put(i);
+        out.put(std::ssize(crowd->aside));
+        for (const auto& [slot, entry] : crowd->aside) {
+            out.put(slot);
+            out.put(entry);
+        }
+        out.put(static_cast<std::int64_t>(crowd->decided.size()));
+        for (const auto& [slot, decided] : crowd->decided) {
+            out.put(slot);
+            out.put(std::span<const Neighbor>(decided));
+        }
+    }
+    return out.take();
+}
+
+void PanelSinks::add(std::string_view packed) {
+    ByteReader in(packed);
+    const auto cuts = in.get_many<float>();
+    const auto counts = in.get_many<std::int32_t>();
+    const auto entries = in.get_many<Entry>();
+    CANDOR_REQUIRE(cuts.size() == sinks_.size() && counts.size() == sinks_.size(),
+                   std::to_string(cuts.size()) + " sinks for " + std::to_string(sinks_.size()));
+    std::size_t next = 0;
+    for (std::int64_t i = 0; i < size(); ++i) {
+        for_each_common(all_.asks(first_ + i), all_.asks(first_ + i), all_.words(), [&](std::size_t q) {
+            const std::size_t slot = slot_of(i, q);
+            // What one of the two has passed, both have.
+            sinks_[slot].cut = std::max(sinks_[slot].cut, cuts[slot]);
+            for (std::int32_t e = 0; e < counts[slot]; ++e, ++next) {
+                if (entries[next].score >= sinks_[slot].cut) offer(i, slot, entries[next]);
+            }
+        });
+    }
+    while (!in.done()) {
+        const auto i = in.get<std::int64_t>();
+        const auto aside = in.get<std::int64_t>();
+        for (std::int64_t e = 0; e < aside; ++e) {
+            const auto slot = in.get<std::size_t>();
+            const auto entry = in.get<Entry>();
+            if (entry.score >= sinks_[slot].cut) offer(i, slot, entry);
+        }
+        const auto decided = in.get<std::int64_t>();
+        for (std::int64_t one = 0; one < decided; ++one) {
+            std::vector<Neighbor>& mine = crowd(i).decided[in.get<std::size_t>()];
+            const auto theirs = in.get_many<Neighbor>();
+            mine.insert(mine.end(), theirs.begin(), theirs.end());
+            std::ranges::sort(mine, comes_before);
+            if (mine.size() > k_) mine.resize(k_);
+        }
+    }
+}
+
+}  // namespace candor::neighbors
