@@ -99,7 +99,7 @@ struct Meeting {
     const Side& cols;
     const Tile& tile;
     bool both;     // the columns take rows too
-    double slack;  // LeadingPart::slack of any two rows
+    float slack;   // of any two rows
     std::int64_t survivors = 0;
 };
 
@@ -127,14 +127,17 @@ void take_survivors(void* context, std::int64_t row, std::int64_t first, std::ui
     const Side &rows = meeting.rows, &cols = meeting.cols;
     const Tile& tile = meeting.tile;
     const std::int64_t i = rows.first + row, first_col = cols.first + first;
+    const float* const products_i = tile.products + row * tile.stride;
+    const float row_rest = tile.row_rest[row], row_offset = tile.row_offset[row];
+    const float row_cut = *rows.sinks.tile_cuts(i);
     std::uint64_t wanted = 0;
     for (std::uint64_t left = hits; left != 0; left &= left - 1) {
         const std::int64_t bit = std::countr_zero(left), j = first_col + bit, col = first + bit;
-        const float most = rounded_up(
-            static_cast<double>(tile.products[row * tile.stride + col] + tile.row_rest[row] * tile.col_rest[col]) +
-            meeting.slack);
-        if (rows.sinks.wants(i, cols.sinks.first() + j, most + *cols.sinks.offsets(j)) ||
-            (meeting.both && cols.sinks.wants(j, rows.sinks.first() + i, most + *rows.sinks.offsets(i))))
+        const float most = products_i[col] + row_rest * tile.col_rest[col] + meeting.slack;
+        const float for_row = most + tile.col_offset[col], for_col = most + row_offset;
+        if ((for_row >= row_cut && rows.sinks.wants(i, cols.sinks.first() + j, for_row)) ||
+            (meeting.both && for_col >= *cols.sinks.tile_cuts(j) &&
+             cols.sinks.wants(j, rows.sinks.first() + i, for_col)))
             wanted |= std::uint64_t{1} << bit;
     }
     if (wanted == 0) return;
@@ -329,7 +332,7 @@ class Census::Work {
         tile.cols = cols.count;
         tile.row_offset = rows.sinks.offsets(rows.first);
         tile.col_offset = cols.sinks.offsets(cols.first);
-        Meeting meeting{rows, cols, tile, !same, bounds ? part_->slack(scale_.radius, scale_.radius) : 0};
+        Meeting meeting{rows, cols, tile, !same, bounds ? slack_of(scale_.radius) : 0};
         guarded([&] {
             rows.sinks.face(rows.first, rows.count, col_block);
             if (!same) cols.sinks.face(cols.first, cols.count, row_block);
@@ -354,13 +357,18 @@ class Census::Work {
         count(static_cast<double>(rows.count) * static_cast<double>(cols.count), bounds, meeting.survivors);
     }
 
+    /// How far a score of a row of this radius may lie above its bound, when both are summed and compared in
+    /// single precision.
+    float slack_of(double radius) const {
+        return rounded_up(part_->slack(radius, scale_.radius) +
+                          0x1p-20 * (radius * scale_.radius + scale_.spread));
+    }
+
     /// What a bound must reach for a score to reach the cut.
     void lower(const Side& side, std::vector<float>& out) const {
         for (std::int64_t i = 0; i < side.count; ++i) {
-            const double slack = part_->slack(side.sinks.radius(side.first + i), scale_.radius) +
-                                 0x1p-20 * scale_.spread;
-            out[static_cast<std::size_t>(i)] =
-                rounded_down(static_cast<double>(*side.sinks.tile_cuts(side.first + i)) - slack);
+            const float cut = *side.sinks.tile_cuts(side.first + i);
+            out[static_cast<std::size_t>(i)] = cut - slack_of(side.sinks.radius(side.first + i));
         }
     }
 

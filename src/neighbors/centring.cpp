@@ -53,12 +53,13 @@ Centring::Row Centring::centre(std::span<const T> row, std::span<float> out) con
     facts.norm = norm_of(row);
     // The unit row, a block at a time, so that it stays in registers and cache.
     double along = 0;
+    const double scale = 1 / facts.norm;
     constexpr std::size_t block = 256;
     double unit[block];
     for (std::size_t first = 0; first < row.size(); first += block) {
         const std::size_t count = std::min(block, row.size() - first);
         for (std::size_t j = 0; j < count; ++j) {
-            unit[j] = row[first + j] / facts.norm;
+            unit[j] = row[first + j] * scale;
             out[first + j] = static_cast<float>(unit[j] - mean_[first + j]);
         }
         along += dot(std::span<const double>(unit, count),

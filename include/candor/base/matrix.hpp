@@ -2,12 +2,16 @@
 
 /// Dense row-major matrices: a view, and the aligned storage behind it.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
 
 namespace candor {
+
+/// Asks the system to back a large piece of fresh memory by large pages: its first touch is then cheaper.
+void prefer_large_pages(void* memory, std::size_t bytes);
 
 /// `rows` x `cols` values, row-major; row i starts at `data + i * stride`, stride >= cols.
 template <class T>
@@ -31,8 +35,9 @@ class Matrix {
     Matrix() = default;
     Matrix(std::int64_t rows, std::int64_t cols)
         : rows_(rows), cols_(cols), stride_((cols + lane - 1) / lane * lane) {
-        storage_.reset(static_cast<T*>(::operator new[](
-            static_cast<std::size_t>(rows * stride_ + lane) * sizeof(T), std::align_val_t{64})));
+        const std::size_t bytes = static_cast<std::size_t>(rows * stride_ + lane) * sizeof(T);
+        storage_.reset(static_cast<T*>(::operator new[](bytes, std::align_val_t{64})));
+        prefer_large_pages(storage_.get(), bytes);
     }
 
     std::int64_t rows() const { return rows_; }

@@ -9,29 +9,13 @@
 
 namespace candor {
 
-/// Inner product of two equally long rows of float or double.
-template <class A, class B>
-double dot(std::span<const A> a, std::span<const B> b) {
-    constexpr std::size_t lanes = 16;
-    double sums[lanes] = {};
-    std::size_t i = 0;
-    for (; i + lanes <= a.size(); i += lanes) {
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            sums[lane] += static_cast<double>(a[i + lane]) * static_cast<double>(b[i + lane]);
-        }
-    }
-    for (std::size_t lane = 0; i < a.size(); ++i, ++lane) {
-        sums[lane] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    }
-    for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-        for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
-    }
-    return sums[0];
-}
+/// Inner product of two equally long rows. By the widest vectors of this processor.
+double dot(std::span<const float> a, std::span<const float> b);
+double dot(std::span<const double> a, std::span<const double> b);
 
 /// Euclidean norm, accumulated in double.
-template <class A>
-double norm(std::span<const A> a) {
+template <class T>
+double norm(std::span<const T> a) {
     return std::sqrt(dot(a, a));
 }
 

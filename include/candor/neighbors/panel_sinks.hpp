@@ -57,13 +57,12 @@ class PanelSinks {
     /// face another. @returns whether any of them takes some.
     bool face(std::int64_t i, std::int64_t count, const Block& other);
 
-    /// Whether some list that row i asks and that holds row `other` takes a score like this.
+    /// Whether some list that row i asks and that holds row `other`, in its reach or not, takes a score like
+    /// this.
     bool wants(std::int64_t i, std::int64_t other, float score) const {
         bool any = false;
         for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(), [&](std::size_t q) {
-            const Sink& sink = sinks_[slot_of(i, q)];
-            const std::int32_t position = all_.position(q, other);
-            any = any || (score >= sink.cut && position < sink.end && position != sink.skip);
+            any = any || score >= sinks_[slot_of(i, q)].cut;
         });
         return any;
     }

@@ -1,0 +1,50 @@
+#include "candor/base/sum.hpp"
+
+// One source, compiled for several vector widths and chosen when the program starts: the order of the sums is
+// that of the lanes, so the bits do not depend on the choice.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define CANDOR_BY_PROCESSOR __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define CANDOR_BY_PROCESSOR
+#endif
+
+namespace candor {
+
+namespace {
+
+constexpr std::size_t lanes = 16;
+
+template <class T>
+[[gnu::always_inline]] inline double dot_in_lanes(const T* a, const T* b, std::size_t count) {
+    double sums[lanes] = {};
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            sums[lane] += static_cast<double>(a[i + lane]) * static_cast<double>(b[i + lane]);
+    }
+    for (std::size_t lane = 0; i < count; ++i, ++lane)
+        sums[lane] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    for (std::size_t half = lanes / 2; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+    }
+    return sums[0];
+}
+
+CANDOR_BY_PROCESSOR double dot_of(const float* a, const float* b, std::size_t count) {
+    return dot_in_lanes(a, b, count);
+}
+CANDOR_BY_PROCESSOR double dot_of(const double* a, const double* b, std::size_t count) {
+    return dot_in_lanes(a, b, count);
+}
+
+}  // namespace
+
+double dot(std::span<const float> a, std::span<const float> b) {
+    return dot_of(a.data(), b.data(), a.size());
+}
+double dot(std::span<const double> a, std::span<const double> b) {
+    return dot_of(a.data(), b.data(), a.size());
+}
+
+}  // namespace candor
