@@ -66,14 +66,13 @@ std::vector<FindingSets> make_sets(const study::Study& study, const std::vector<
     return all;
 }
 
-/// Adds what one item found; @returns how many positives it is about.
+/// Adds what a cell found; @returns how many positives it is about.
 std::int64_t add_found(const study::Cell& cell, const Found& found, std::int64_t context, BlindSets& sets) {
-    const std::int64_t end = std::min(found.item.first + found.item.count, cell.positive_queries);
-    for (std::int64_t position = found.item.first; position < end; ++position) {
-        if (found.primary[static_cast<std::size_t>(position - found.item.first)].margin() > 0)
-            sets.add(static_cast<std::int64_t>(found.item.encoder), context, position);
+    for (std::int64_t position = 0; position < cell.positive_queries; ++position) {
+        if (found.primary[static_cast<std::size_t>(position)].margin() > 0)
+            sets.add(static_cast<std::int64_t>(found.encoder), context, position);
     }
-    return std::max<std::int64_t>(0, end - found.item.first);
+    return cell.positive_queries;
 }
 
 /// Fills the sets from what all ranks found.
@@ -83,10 +82,10 @@ void fill_mpi(const parallel::Communicator& world, const study::Study& study,
     for (FindingSets& finding : all) {
         std::vector<std::int64_t> seen(static_cast<std::size_t>(finding.sets.encoders()));
         for (const Found& found : owned) {
-            const auto at = std::ranges::find(finding.cells, found.item.cell);
-            if (found.item.work != finding.work || at == finding.cells.end()) continue;
-            seen[found.item.encoder] += add_found(work[finding.work].cells[found.item.cell], found,
-                                                  at - finding.cells.begin(), finding.sets);
+            const auto at = std::ranges::find(finding.cells, found.cell);
+            if (found.work != finding.work || at == finding.cells.end()) continue;
+            seen[found.encoder] += add_found(work[finding.work].cells[found.cell], found,
+                                             at - finding.cells.begin(), finding.sets);
         }
         // An encoder's words are filled on the one rank that owns it and are 0 on the others.
         const std::span<std::uint64_t> words = finding.sets.words();

@@ -76,7 +76,34 @@ const Join& EncoderFeatures::join(std::size_t dataset) {
     return open(dataset).join;
 }
 
+EncoderFeatures::Shape EncoderFeatures::shape(const study::Pool& pool, std::span<const PoolRow> rows) {
+    std::vector<bool> holds(inputs_.study.datasets.size());
+    for (const PoolRow row : rows)
+        holds[static_cast<std::size_t>(pool.dataset[static_cast<std::size_t>(row.value)])] = true;
+    Shape shape;
+    const store::FeatureFile* first = nullptr;
+    for (std::size_t dataset = 0; dataset < holds.size(); ++dataset) {
+        if (!holds[dataset]) continue;
+        const store::FeatureFile& here = file(dataset);
+        if (first == nullptr) first = &here;
+        if (here.dimension() != first->dimension()) {
+            throw DataError({here.path()},
+                            "has " + std::to_string(here.dimension()) + " columns where " + first->path() +
+                                " has " + std::to_string(first->dimension()),
+                            "one encoder gives every image of a task the same number of features");
+        }
+        shape.dimension = first->dimension();
+        shape.doubles = shape.doubles || here.type() == store::ElementType::float64;
+    }
+    return shape;
+}
+
 neighbors::RowSet EncoderFeatures::rows(const study::Pool& pool, std::span<const PoolRow> rows) {
+    return neighbors::RowSet(read(pool, rows, shape(pool, rows)));
+}
+
+neighbors::StoredRows EncoderFeatures::read(const study::Pool& pool, std::span<const PoolRow> rows,
+                                            const Shape& shape) {
     std::map<std::size_t, std::vector<FeatureRow>> wanted;
     std::map<std::size_t, std::vector<std::int64_t>> target;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -87,24 +114,15 @@ neighbors::RowSet EncoderFeatures::rows(const study::Pool& pool, std::span<const
         wanted[dataset].push_back(FeatureRow(row));
         target[dataset].push_back(static_cast<std::int64_t>(i));
     }
+    const auto count = std::ssize(rows);
+    if (shape.doubles) return read_all<double>(*this, wanted, target, count, shape.dimension);
+    return read_all<float>(*this, wanted, target, count, shape.dimension);
+}
 
-    bool doubles = false;
-    const store::FeatureFile* first = nullptr;
-    for (const auto& [dataset, which] : wanted) {
-        const store::FeatureFile& here = file(dataset);
-        if (first == nullptr) first = &here;
-        if (here.dimension() != first->dimension()) {
-            throw DataError({here.path()},
-                            "has " + std::to_string(here.dimension()) + " columns where " + first->path() +
-                                " has " + std::to_string(first->dimension()),
-                            "one encoder gives every image of a task the same number of features");
-        }
-        doubles = doubles || here.type() == store::ElementType::float64;
-    }
-    const auto count = static_cast<std::int64_t>(rows.size());
-    const std::int64_t dimension = first == nullptr ? 0 : first->dimension();
-    if (doubles) return neighbors::RowSet(read_all<double>(*this, wanted, target, count, dimension));
-    return neighbors::RowSet(read_all<float>(*this, wanted, target, count, dimension));
+neighbors::StoredRows ContextRows::read(std::span<const ContextRow> which) const {
+    std::vector<PoolRow> rows;
+    for (const ContextRow row : which) rows.push_back(rows_[static_cast<std::size_t>(row.value)]);
+    return features_->read(pool_, rows, shape_);
 }
 
 }  // namespace candor::campaign

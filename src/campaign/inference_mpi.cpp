@@ -14,33 +14,6 @@ namespace candor::campaign {
 
 namespace {
 
-/// One cell under one encoder, put together again from its items.
-struct CellCases {
-    std::size_t encoder = 0, cell = 0;
-    std::vector<instruments::Discordance> primary;  // one a query
-    std::vector<std::vector<std::int8_t>> sign;     // per scored candidate set, one a positive
-};
-
-std::vector<CellCases> assemble(const std::vector<Found>& owned, std::size_t work) {
-    std::vector<CellCases> cells;
-    for (const Found& found : owned) {
-        if (found.item.work != work) continue;
-        if (cells.empty() || std::tuple(cells.back().encoder, cells.back().cell) !=
-                                 std::tuple(found.item.encoder, found.item.cell)) {
-            cells.push_back({found.item.encoder,
-                             found.item.cell,
-                             {},
-                             std::vector<std::vector<std::int8_t>>(found.sign.size())});
-        }
-        CellCases& cell = cells.back();
-        cell.primary.insert(cell.primary.end(), found.primary.begin(), found.primary.end());
-        for (std::size_t c = 0; c < found.sign.size(); ++c) {
-            cell.sign[c].insert(cell.sign[c].end(), found.sign[c].begin(), found.sign[c].end());
-        }
-    }
-    return cells;
-}
-
 /// One cell under one encoder and rule while it is counted.
 struct Counting {
     CellResult result;
@@ -60,8 +33,7 @@ stats::Quartiles cap_quartiles(const std::vector<instruments::Discordance>& posi
 }
 
 /// The counters of one cell: one a rule that scores it.
-void add_counters(const TaskWork& work, std::size_t work_position, const CellCases& cases,
-                  std::vector<Counting>& into) {
+void add_counters(const TaskWork& work, const Found& cases, std::vector<Counting>& into) {
     const study::Cell& cell = work.cells[cases.cell];
     const auto& context = work.contexts[static_cast<std::size_t>(cell.context)];
     std::vector<std::int32_t> patient;
@@ -98,7 +70,7 @@ void add_counters(const TaskWork& work, std::size_t work_position, const CellCas
         if (primary) {
             for (const instruments::Discordance& one : cases.primary) margin.push_back(one.margin());
         }
-        CellResult result{work_position, cases.encoder, cases.cell, rule, {}, {}, {}};
+        CellResult result{cases.work, cases.encoder, cases.cell, rule, {}, {}, {}};
         const std::vector<instruments::Discordance> of_positives(
             cases.primary.begin(), cases.primary.begin() + static_cast<std::ptrdiff_t>(positives));
         if (primary) {
@@ -193,7 +165,9 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
     std::vector<std::vector<Counting>> counting(work.size());
     double total = 0;
     for (std::size_t w = 0; w < work.size(); ++w) {
-        for (const CellCases& cases : assemble(owned, w)) add_counters(work[w], w, cases, counting[w]);
+        for (const Found& found : owned) {
+            if (found.work == w) add_counters(work[w], found, counting[w]);
+        }
         total += static_cast<double>(counting[w].size()) * static_cast<double>(study.bootstrap.resamples);
     }
     Progress progress(log, "resampling patients", total);

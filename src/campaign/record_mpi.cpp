@@ -111,16 +111,16 @@ void write_cases(store::ResultsWriter& file, const parallel::Communicator& world
     for (const CaseMatrix& matrix : case_matrices) {
         std::vector<std::vector<double>> values;
         for (const Found& one : found) {
-            if (one.item.work != position) continue;
+            if (one.work != position) continue;
             values.emplace_back();
             for (const instruments::Discordance& query : one.primary)
                 values.back().push_back(matrix.value(query));
         }
         std::vector<store::ResultsWriter::Piece> pieces;
         for (const Found& one : found) {
-            if (one.item.work != position) continue;
-            pieces.push_back({static_cast<std::int64_t>(one.item.encoder),
-                              work.first_case[one.item.cell] + one.item.first, values[pieces.size()]});
+            if (one.work != position) continue;
+            pieces.push_back(
+                {static_cast<std::int64_t>(one.encoder), work.first_case[one.cell], values[pieces.size()]});
         }
         file.matrix(group + matrix.name, static_cast<std::int64_t>(task.encoders.size()), work.cases);
         file.write(group + matrix.name, pieces);

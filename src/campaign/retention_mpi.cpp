@@ -108,22 +108,21 @@ Margins deliver_margins(const parallel::Communicator& world, const std::vector<T
                         const std::map<Job, int>& rank_of, const std::vector<Found>& owned) {
     std::vector<ByteWriter> writers(static_cast<std::size_t>(world.size()));
     for (const Found& found : owned) {
-        const TaskWork& here = work[found.item.work];
-        const study::Cell& cell = here.cells[found.item.cell];
+        const TaskWork& here = work[found.work];
+        const study::Cell& cell = here.cells[found.cell];
         const auto finding = static_cast<std::size_t>(cell.finding);
         const bool wanted = std::ranges::any_of(
-            regions[found.item.work], [&](const EvidenceRegion& r) { return r.finding == finding; });
+            regions[found.work], [&](const EvidenceRegion& r) { return r.finding == finding; });
         if (!wanted || !cell.in_figures()) continue;
-        const Job job{found.item.work, found.item.encoder};
+        const Job job{found.work, found.encoder};
         ByteWriter& out = writers[static_cast<std::size_t>(rank_of.at(job))];
-        const std::int64_t end = std::min(found.item.first + found.item.count, cell.positive_queries);
         std::vector<std::int64_t> rows;
         std::vector<double> margins;
-        for (std::int64_t q = found.item.first; q < end; ++q) {
+        for (std::int64_t q = 0; q < cell.positive_queries; ++q) {
             const ContextRow query = cell.queries[static_cast<std::size_t>(q)];
             const auto& context = here.contexts[static_cast<std::size_t>(cell.context)].rows;
             rows.push_back(context[static_cast<std::size_t>(query.value)].value);
-            margins.push_back(found.primary[static_cast<std::size_t>(q - found.item.first)].margin());
+            margins.push_back(found.primary[static_cast<std::size_t>(q)].margin());
         }
         out.put(job);
         out.put(finding);

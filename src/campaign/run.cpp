@@ -140,10 +140,9 @@ void require_some_cell(const Prepared& prepared) {
     }
 }
 
-/// What the searches of some work found on this rank, what was delivered to it to count, and on rank 0 the
-/// counts.
+/// What was delivered to this rank to count, and on rank 0 the counts.
 struct Searched {
-    std::vector<Found> found, owned;
+    std::vector<Found> owned;
     Counted counted;
 };
 
@@ -151,12 +150,16 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
                               const std::vector<TaskWork>& work, const RunOptions& options, int threads,
                               const Log& log, SearchCost& cost) {
     const study::Study& study = prepared.inputs.study;
-    const std::vector<SearchItem> items = search_items(study, work, dimensions_of(study, prepared.audit));
-    const std::vector<int> placed = place_items(items, work, world.size());
+    neighbors::SearchOptions search;
+    search.block_rows = options.block_rows;
+    search.threads = threads;
+    const SearchPlan plan =
+        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size());
     Searched searched;
-    searched.found = search_mine(prepared.inputs, work, items, placed, world.rank(),
-                                 {options.block_rows, threads}, log, cost);
-    searched.owned = deliver_mpi(world, work, searched.found, counting_owners(study, work, world.size()));
+    searched.owned = deliver_mpi(
+        world, work,
+        search_mpi(world, study, work, plan, from_files(prepared.inputs, work), search, log, cost),
+        counting_owners(study, work, world.size()));
     searched.counted = count_mpi(world, study, work, searched.owned, threads, log);
     return searched;
 }
@@ -273,7 +276,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         results.tables.push_back(exclusions_table(study, prepared.work));
         results.blind_encoders = std::move(blind.blind_encoders);
     }
-    record_mpi(world, options.output, prepared, results, searched.found, record);
+    record_mpi(world, options.output, prepared, results, searched.owned, record);
     log.info("wrote " + options.output);
 }
 

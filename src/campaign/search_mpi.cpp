@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "candor/base/bytes.hpp"
+#include "candor/base/error.hpp"
 #include "candor/campaign/encoder_features.hpp"
 #include "candor/neighbors/census.hpp"
 
@@ -14,178 +19,244 @@ namespace candor::campaign {
 
 namespace {
 
-constexpr int sides = 2;
-constexpr int negative = 0, positive = 1;
+constexpr std::size_t sides = 2;
 
 std::int8_t sign_of(double margin) {
     return margin > 0 ? 1 : margin == 0 ? 0 : -1;
 }
 
-/// Entries of Cell::candidates that score the cell.
-std::vector<std::size_t> scored_candidates(const study::Cell& cell) {
-    std::vector<std::size_t> scored;
-    for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
-        if (!cell.candidates[c].unscored) scored.push_back(c);
-    }
-    return scored;
-}
+/// A group's census and what it looks at.
+struct GroupCensus {
+    std::unique_ptr<neighbors::RowSource> rows;
+    std::vector<neighbors::Question> questions;
+    std::vector<std::size_t> asked;  // by cell of the group: how many of the questions
+    neighbors::Census census;
+};
 
-std::int64_t positives_of(const study::Cell& cell, const SearchItem& item) {
-    return std::clamp<std::int64_t>(cell.positive_queries - item.first, 0, item.count);
-}
+class Search {
+  public:
+    Search(const study::Study& study, const std::vector<TaskWork>& work, const SearchPlan& plan,
+           const OpenRows& open, const neighbors::SearchOptions& options, SearchCost& cost)
+        : study_(study), work_(work), plan_(plan), open_(open), options_(options), cost_(cost) {}
 
-/// What one item asks, in the order of the scored candidates, the negative side before the positive one.
-/// Positives are asked under every rule and draw; negatives serve the margin classifier alone: draw 0 of the
-/// primary rule.
-std::vector<neighbors::Question> ask(const TaskWork& work, const SearchItem& item) {
-    const study::Cell& cell = work.cells[item.cell];
-    std::vector<neighbors::Question> asked;
-    for (const std::size_t c : scored_candidates(cell)) {
-        const auto first = static_cast<std::size_t>(item.first);
-        const auto count = static_cast<std::size_t>(c == 0 ? item.count : positives_of(cell, item));
-        for (const int side : {negative, positive}) {
-            asked.push_back({cell.candidates[c].list[side], std::span(cell.queries).subspan(first, count),
-                             std::span(cell.candidates[c].reach[side]).subspan(first, count)});
+    GroupCensus make(std::size_t group) const {
+        const SearchGroup& here = plan_.groups[group];
+        std::vector<neighbors::Question> questions;
+        std::vector<std::size_t> asked;
+        for (const std::size_t cell : here.cells) {
+            const auto own = questions_of(work_[here.work].cells[cell]);
+            asked.push_back(own.size());
+            questions.insert(questions.end(), own.begin(), own.end());
         }
+        auto rows = open_(here);
+        neighbors::Census census(*rows, questions, study_.op.k, options_);
+        return {std::move(rows), std::move(questions), std::move(asked), std::move(census)};
     }
-    return asked;
-}
 
-/// What the neighbours of an item's queries say. `sets` in the order of `ask`.
-Found answer(const study::Cell& cell, const SearchItem& item, std::span<const neighbors::NeighborSets> sets) {
-    const std::size_t scored = sets.size() / sides;
-    Found found{item, {}, std::vector<std::vector<std::int8_t>>(scored)};
-    for (std::size_t c = 0; c < scored; ++c) {
-        const neighbors::NeighborSets &negatives = sets[sides * c], &positives = sets[sides * c + 1];
-        const std::int64_t count = c == 0 ? item.count : positives_of(cell, item);
-        for (std::int64_t q = 0; q < count; ++q) {
-            const instruments::Discordance one = instruments::discordance(positives.of(q), negatives.of(q));
-            if (c == 0) found.primary.push_back(one);
-            if (q < positives_of(cell, item)) found.sign[c].push_back(sign_of(one.margin()));
+    /// What the decided panels of a group say.
+    std::vector<FoundPart> answer(std::size_t group, GroupCensus& here) const {
+        const std::vector<neighbors::NeighborSets> sets = here.census.take();
+        std::vector<FoundPart> parts;
+        std::size_t next = 0;
+        for (std::size_t c = 0; c < here.asked.size(); ++c) {
+            const auto of_cell = std::span(sets).subspan(next, here.asked[c]);
+            next += of_cell.size();
+            FoundPart part = answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell);
+            if (!part.query.empty()) parts.push_back(std::move(part));
         }
+        return parts;
     }
-    return found;
-}
 
-/// This rank's items by (task, encoder, context), parts of one cell that follow each other joined.
-std::vector<std::vector<SearchItem>> groups_of(const std::vector<TaskWork>& work,
-                                               const std::vector<SearchItem>& items,
-                                               const std::vector<int>& placed, int rank) {
-    std::vector<std::vector<SearchItem>> groups;
-    const auto rows_of = [&](const SearchItem& item) {
-        return std::tuple(item.work, item.encoder, work[item.work].cells[item.cell].context);
-    };
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        if (placed[i] != rank) continue;
-        const SearchItem& item = items[i];
-        if (groups.empty() || rows_of(groups.back().front()) != rows_of(item)) groups.emplace_back();
-        std::vector<SearchItem>& group = groups.back();
-        if (!group.empty() && group.back().cell == item.cell &&
-            group.back().first + group.back().count == item.first) {
-            group.back().count += item.count;
-            group.back().flops += item.flops;
-        } else {
-            group.push_back(item);
+  private:
+    FoundPart answer(const SearchGroup& group, std::size_t position,
+                     std::span<const neighbors::NeighborSets> sets) const {
+        const study::Cell& cell = work_[group.work].cells[position];
+        const std::size_t scored = sets.size() / sides;
+        FoundPart part{{}, {group.work, group.encoder, position, {}, {}}};
+        part.found.sign.resize(scored);
+        for (std::int64_t q = 0; q < std::ssize(cell.queries); ++q) {
+            if (sets.front().of(q).front().position < 0) continue;  // decided elsewhere
+            part.query.push_back(q);
+            for (std::size_t c = 0; c < scored; ++c) {
+                if (c > 0 && q >= cell.positive_queries) break;
+                const instruments::Discordance one =
+                    instruments::discordance(sets[sides * c + 1].of(q), sets[sides * c].of(q));
+                if (c == 0) part.found.primary.push_back(one);
+                if (q < cell.positive_queries) part.found.sign[c].push_back(sign_of(one.margin()));
+                cost_.searches += sides;
+            }
         }
+        for (const neighbors::NeighborSets& set : sets) {
+            cost_.kept += set.kept;
+            cost_.kept_max = std::max(cost_.kept_max, set.kept_max);
+        }
+        return part;
     }
-    return groups;
+
+    const study::Study& study_;
+    const std::vector<TaskWork>& work_;
+    const SearchPlan& plan_;
+    const OpenRows& open_;
+    neighbors::SearchOptions options_;
+    SearchCost& cost_;
+};
+
+void put(ByteWriter& out, const FoundPart& part) {
+    for (const std::size_t n : {part.found.work, part.found.encoder, part.found.cell}) out.put(n);
+    out.put(std::span<const std::int64_t>(part.query));
+    out.put(std::span<const instruments::Discordance>(part.found.primary));
+    out.put(static_cast<std::int64_t>(part.found.sign.size()));
+    for (const std::vector<std::int8_t>& signs : part.found.sign)
+        out.put(std::span<const std::int8_t>(signs));
 }
 
-std::string to_bytes(const Found& found) {
-    ByteWriter out;
-    out.put(found.item);
-    out.put(std::span<const instruments::Discordance>(found.primary));
-    out.put(static_cast<std::int64_t>(found.sign.size()));
-    for (const std::vector<std::int8_t>& signs : found.sign) out.put(std::span<const std::int8_t>(signs));
-    return out.take();
+FoundPart get_part(ByteReader& in) {
+    FoundPart part;
+    for (std::size_t* n : {&part.found.work, &part.found.encoder, &part.found.cell})
+        *n = in.get<std::size_t>();
+    part.query = in.get_many<std::int64_t>();
+    part.found.primary = in.get_many<instruments::Discordance>();
+    part.found.sign.resize(static_cast<std::size_t>(in.get<std::int64_t>()));
+    for (std::vector<std::int8_t>& signs : part.found.sign) signs = in.get_many<std::int8_t>();
+    return part;
 }
 
-Found get_found(ByteReader& in) {
+/// A cell while its parts come in.
+struct Gathering {
     Found found;
-    found.item = in.get<SearchItem>();
-    found.primary = in.get_many<instruments::Discordance>();
-    found.sign.resize(static_cast<std::size_t>(in.get<std::int64_t>()));
-    for (std::vector<std::int8_t>& signs : found.sign) signs = in.get_many<std::int8_t>();
-    return found;
+    std::int64_t queries = 0;  // so far
+};
+
+void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
+    const study::Cell& cell = work.cells[part.found.cell];
+    Found& found = to.found;
+    if (to.queries == 0) {
+        found = {part.found.work, part.found.encoder, part.found.cell, {}, {}};
+        found.primary.resize(cell.queries.size());
+        found.sign.assign(part.found.sign.size(),
+                          std::vector<std::int8_t>(static_cast<std::size_t>(cell.positive_queries)));
+    }
+    for (std::size_t i = 0; i < part.query.size(); ++i) {
+        const auto q = static_cast<std::size_t>(part.query[i]);
+        found.primary[q] = part.found.primary[i];
+        for (std::size_t c = 0; part.query[i] < cell.positive_queries && c < found.sign.size(); ++c)
+            found.sign[c][q] = part.found.sign[c][i];
+    }
+    to.queries += std::ssize(part.query);
 }
 
 }  // namespace
 
-std::vector<Found> search_group(const study::Study& study, const TaskWork& work,
-                                std::span<const SearchItem> items, const neighbors::RowSet& rows,
-                                const neighbors::SearchOptions& options, SearchCost& cost) {
-    std::vector<std::vector<neighbors::Question>> asked;
-    double apart = 0;
-    for (const SearchItem& item : items) {
-        asked.push_back(ask(work, item));
-        apart += neighbors::products_of(rows.rows(), asked.back());
+std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const study::Study& study,
+                                  const std::vector<TaskWork>& work, const SearchPlan& plan,
+                                  const OpenRows& open, const neighbors::SearchOptions& options,
+                                  const Log& log, SearchCost& cost) {
+    const Search search(study, work, plan, open, options, cost);
+    double total = 0;
+    std::map<std::size_t, std::vector<const SearchTask*>> mine;  // by group
+    std::vector<bool> is_split(plan.groups.size());
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        const std::size_t group = plan.tasks[t].group;
+        is_split[group] = is_split[group] || plan.rank[t] != plan.owner[group].front();
+        if (plan.rank[t] != world.rank()) continue;
+        mine[group].push_back(&plan.tasks[t]);
+        total += plan.tasks[t].flops;
     }
-    std::vector<neighbors::Question> all;
-    for (const auto& one : asked) all.insert(all.end(), one.begin(), one.end());
+    Progress progress(log, "searching neighbours", total);
 
-    // The cells of a context share rows: all in one pass, unless so few are shared that each by itself takes
-    // fewer products.
-    std::vector<neighbors::NeighborSets> sets;
-    if (apart < neighbors::products_of(rows.rows(), all)) {
-        for (const auto& one : asked)
-            std::ranges::move(neighbors::census(rows, one, study.op.k, options), std::back_inserter(sets));
-    } else {
-        sets = neighbors::census(rows, all, study.op.k, options);
-    }
-    std::vector<Found> found;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        const std::span of_item = std::span(sets).subspan(next, asked[i].size());
-        next += of_item.size();
-        for (const neighbors::NeighborSets& set : of_item) {
-            cost.searches += static_cast<std::int64_t>(set.values.size()) / set.k;
-            cost.kept += set.kept;
-            cost.kept_max = std::max(cost.kept_max, set.kept_max);
+    std::vector<FoundPart> found;
+    std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
+    std::map<std::size_t, GroupCensus> open_groups;  // split ones, to be decided
+    for (const auto& [group, tasks] : mine) {
+        GroupCensus here = search.make(group);
+        for (std::size_t t = 0; t < tasks.size(); ++t) {
+            const neighbors::Encounter& one = tasks[t]->encounter;
+            here.census.meet(one.i, one.j, t + 1 < tasks.size() ? tasks[t + 1]->encounter.j : -1);
+            progress.advance(tasks[t]->flops);
         }
-        found.push_back(answer(work.cells[items[i].cell], items[i], of_item));
+        const std::vector<int>& owner = plan.owner[group];
+        if (!is_split[group]) {
+            for (std::int64_t panel = 0; panel < here.census.panels(); ++panel) here.census.decide(panel);
+            std::ranges::move(search.answer(group, here), std::back_inserter(found));
+            continue;
+        }
+        for (std::int64_t panel = 0; panel < std::ssize(owner); ++panel) {
+            const int to = owner[static_cast<std::size_t>(panel)];
+            const std::string kept = here.census.kept(panel);
+            if (kept.empty()) continue;
+            ByteWriter& out = outgoing[static_cast<std::size_t>(to)];
+            out.put(group);
+            out.put(panel);
+            out.put(kept);
+        }
+        // The rows of the last one stay for its decisions, those of others are read again.
+        open_groups.clear();
+        open_groups.emplace(group, std::move(here));
+    }
+
+    std::vector<std::string> bytes;
+    for (ByteWriter& out : outgoing) bytes.push_back(out.take());
+    std::map<std::size_t, std::map<std::int64_t, std::vector<std::string>>> kept;  // by group and panel
+    for (const std::string& from : world.exchange(bytes)) {
+        ByteReader in(from);
+        while (!in.done()) {
+            const auto group = in.get<std::size_t>();
+            const auto panel = in.get<std::int64_t>();
+            kept[group][panel].push_back(in.get_text());
+        }
+    }
+    for (const auto& [group, panels] : kept) {
+        const auto standing = open_groups.find(group);
+        GroupCensus here = standing == open_groups.end() ? search.make(group) : std::move(standing->second);
+        for (const auto& [panel, from_ranks] : panels) {
+            for (const std::string& one : from_ranks) here.census.add(panel, one);
+            here.census.decide(panel);
+        }
+        std::ranges::move(search.answer(group, here), std::back_inserter(found));
+        if (standing != open_groups.end()) open_groups.erase(standing);
     }
     return found;
 }
 
-std::vector<Found> search_mine(const Inputs& inputs, const std::vector<TaskWork>& work,
-                               const std::vector<SearchItem>& items, const std::vector<int>& placed, int rank,
-                               const neighbors::SearchOptions& options, const Log& log, SearchCost& cost) {
-    double total = 0;
-    for (std::size_t i = 0; i < items.size(); ++i) total += placed[i] == rank ? items[i].flops : 0;
-    Progress progress(log, "searching neighbours", total);
-
-    std::vector<Found> found;
-    std::optional<EncoderFeatures> features;
-    for (const std::vector<SearchItem>& group : groups_of(work, items, placed, rank)) {
-        const TaskWork& here = work[group.front().work];
-        const std::size_t encoder = inputs.study.tasks[here.task].encoders[group.front().encoder];
-        const std::int32_t context = here.cells[group.front().cell].context;
-        if (!features || features->encoder() != encoder) features.emplace(inputs, encoder);
-        const neighbors::RowSet rows =
-            features->rows(here.pool, here.contexts[static_cast<std::size_t>(context)].rows);
-        std::ranges::move(search_group(inputs.study, here, group, rows, options, cost),
-                          std::back_inserter(found));
-        for (const SearchItem& item : group) progress.advance(item.flops);
-    }
-    return found;
+OpenRows from_files(const Inputs& inputs, const std::vector<TaskWork>& work) {
+    // Open files are shared by the groups of an encoder that follow each other.
+    auto features = std::make_shared<std::shared_ptr<EncoderFeatures>>();
+    return [&inputs, &work, features](const SearchGroup& group) -> std::unique_ptr<neighbors::RowSource> {
+        const TaskWork& here = work[group.work];
+        const std::size_t encoder = inputs.study.tasks[here.task].encoders[group.encoder];
+        if (*features == nullptr || (*features)->encoder() != encoder)
+            *features = std::make_shared<EncoderFeatures>(inputs, encoder);
+        return std::make_unique<ContextRows>(*features, here.pool,
+                                             here.contexts[static_cast<std::size_t>(group.context)].rows);
+    };
 }
 
 std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::vector<TaskWork>& work,
-                               const std::vector<Found>& found,
+                               const std::vector<FoundPart>& parts,
                                const std::function<int(std::size_t, std::size_t, std::size_t)>& owner) {
-    std::vector<std::string> outgoing(static_cast<std::size_t>(world.size()));
-    for (const Found& one : found) {
-        const auto finding = static_cast<std::size_t>(work[one.item.work].cells[one.item.cell].finding);
-        outgoing[static_cast<std::size_t>(owner(one.item.work, one.item.encoder, finding))] += to_bytes(one);
+    std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
+    for (const FoundPart& part : parts) {
+        const auto finding = static_cast<std::size_t>(work[part.found.work].cells[part.found.cell].finding);
+        put(outgoing[static_cast<std::size_t>(owner(part.found.work, part.found.encoder, finding))], part);
+    }
+    std::vector<std::string> bytes;
+    for (ByteWriter& out : outgoing) bytes.push_back(out.take());
+    std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Gathering> cells;
+    for (const std::string& from : world.exchange(bytes)) {
+        ByteReader in(from);
+        while (!in.done()) {
+            const FoundPart part = get_part(in);
+            add(work[part.found.work], part, cells[{part.found.work, part.found.encoder, part.found.cell}]);
+        }
     }
     std::vector<Found> owned;
-    for (const std::string& bytes : world.exchange(outgoing)) {
-        ByteReader in(bytes);
-        while (!in.done()) owned.push_back(get_found(in));
+    for (auto& [key, gathered] : cells) {
+        CANDOR_REQUIRE(gathered.queries == std::ssize(gathered.found.primary),
+                       "cell " + std::to_string(std::get<2>(key)) + " has answers for " +
+                           std::to_string(gathered.queries) + " of " +
+                           std::to_string(gathered.found.primary.size()) + " queries");
+        owned.push_back(std::move(gathered.found));
     }
-    std::ranges::sort(owned, {}, [](const Found& f) {
-        return std::tuple(f.item.work, f.item.encoder, f.item.cell, f.item.first);
-    });
     return owned;
 }
 

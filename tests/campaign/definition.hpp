@@ -47,19 +47,20 @@ inline instruments::Discordance discordance_by_definition(const study::Cell& cel
     return {mean[1], mean[0], largest[0]};
 }
 
-/// All that a cell finds under one encoder, as one item of all its queries would hold it.
-inline campaign::Found found_by_definition(const study::Study& study, const campaign::TaskWork& work,
-                                           const campaign::SearchItem& item, const neighbors::RowSet& rows) {
-    const study::Cell& cell = work.cells[item.cell];
-    campaign::Found found{item, {}, {}};
-    for (std::int64_t q = item.first; q < item.first + item.count; ++q) {
-        found.primary.push_back(discordance_by_definition(cell, cell.candidates.front(),
-                                                          static_cast<std::size_t>(q), study.op.k, rows));
-    }
+/// All that a cell finds under one encoder.
+inline campaign::Found found_by_definition(const study::Study& study,
+                                           const std::vector<campaign::TaskWork>& work, std::size_t w,
+                                           std::size_t encoder, std::size_t position,
+                                           const neighbors::RowSet& rows) {
+    const study::Cell& cell = work[w].cells[position];
+    campaign::Found found{w, encoder, position, {}, {}};
+    for (std::size_t q = 0; q < cell.queries.size(); ++q)
+        found.primary.push_back(
+            discordance_by_definition(cell, cell.candidates.front(), q, study.op.k, rows));
     for (const study::Candidates& candidates : cell.candidates) {
         if (candidates.unscored) continue;
         found.sign.emplace_back();
-        for (std::int64_t q = item.first; q < std::min(item.first + item.count, cell.positive_queries); ++q) {
+        for (std::int64_t q = 0; q < cell.positive_queries; ++q) {
             const double margin =
                 discordance_by_definition(cell, candidates, static_cast<std::size_t>(q), study.op.k, rows)
                     .margin();
@@ -67,12 +68,6 @@ inline campaign::Found found_by_definition(const study::Study& study, const camp
         }
     }
     return found;
-}
-
-inline campaign::Found search_one(const study::Study& study, const campaign::TaskWork& work,
-                                  const campaign::SearchItem& item, const neighbors::RowSet& rows,
-                                  const neighbors::SearchOptions& options, campaign::SearchCost& cost) {
-    return std::move(campaign::search_group(study, work, std::span(&item, 1), rows, options, cost).front());
 }
 
 inline bool same(const campaign::Found& a, const campaign::Found& b) {

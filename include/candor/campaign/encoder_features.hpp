@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "candor/base/index.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/neighbors/row_set.hpp"
+#include "candor/neighbors/row_source.hpp"
 #include "candor/store/feature_file.hpp"
 #include "candor/study/pool.hpp"
 
@@ -34,10 +37,17 @@ class EncoderFeatures {
     const store::FeatureFile& file(std::size_t dataset);
     const Join& join(std::size_t dataset);
 
-    /// Feature rows of `rows` of a pool, in that order. @throws DataError where files of different dimension
-    /// meet.
-    /// @pre every row has features.
+    /// What the files that hold `rows` of a pool have in common: columns, and whether some hold doubles.
+    /// @throws DataError where files of different dimension meet.
+    struct Shape {
+        std::int64_t dimension = 0;
+        bool doubles = false;
+    };
+    Shape shape(const study::Pool& pool, std::span<const PoolRow> rows);
+
+    /// Feature rows of `rows` of a pool, in that order, in memory. @pre every row has features.
     neighbors::RowSet rows(const study::Pool& pool, std::span<const PoolRow> rows);
+    neighbors::StoredRows read(const study::Pool& pool, std::span<const PoolRow> rows, const Shape& shape);
 
   private:
     struct Opened {
@@ -49,6 +59,25 @@ class EncoderFeatures {
     const Inputs& inputs_;
     std::size_t encoder_;
     std::map<std::size_t, Opened> opened_;
+};
+
+/// The rows of a context, read from the files as they are asked for.
+class ContextRows final : public neighbors::RowSource {
+  public:
+    /// The pool and the rows must outlive this.
+    ContextRows(std::shared_ptr<EncoderFeatures> features, const study::Pool& pool,
+                std::span<const PoolRow> rows)
+        : features_(std::move(features)), pool_(pool), rows_(rows), shape_(features_->shape(pool, rows)) {}
+
+    std::int64_t rows() const override { return std::ssize(rows_); }
+    std::int64_t dimension() const override { return shape_.dimension; }
+    neighbors::StoredRows read(std::span<const ContextRow> which) const override;
+
+  private:
+    std::shared_ptr<EncoderFeatures> features_;
+    const study::Pool& pool_;
+    std::span<const PoolRow> rows_;
+    EncoderFeatures::Shape shape_;
 };
 
 }  // namespace candor::campaign

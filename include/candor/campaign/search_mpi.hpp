@@ -1,32 +1,42 @@
 #pragma once
 
-/// The operator carried out over ranks: every item searched once, what it found sent to who counts it.
+/// The operator carried out over ranks: panels meet where the plan says, what they keep is brought together
+/// and decided at their owners, and each cell is put together where it is counted.
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <vector>
 
 #include "candor/base/log.hpp"
 #include "candor/campaign/inputs.hpp"
+#include "candor/campaign/search_plan.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/instruments/discordance.hpp"
+#include "candor/neighbors/row_source.hpp"
 #include "candor/neighbors/search.hpp"
 #include "candor/parallel/communicator.hpp"
 
 namespace candor::campaign {
 
-/// What one item found.
+/// What a cell found under one encoder.
 struct Found {
-    SearchItem item;
-    /// Per query of the item: the primary rule's draw 0.
+    std::size_t work = 0;     ///< position among the TaskWorks
+    std::size_t encoder = 0;  ///< position in Task::encoders
+    std::size_t cell = 0;     ///< position in TaskWork::cells
+    /// Per query of the cell: the primary rule's draw 0.
     std::vector<instruments::Discordance> primary;
-    /// Per entry of Cell::candidates that scores the cell, in their order, and per positive query of the
-    /// item: +1 where DM > 0, 0 where DM == 0, -1 where DM < 0.
+    /// Per entry of Cell::candidates that scores the cell, in their order, and per positive query: +1 where
+    /// DM > 0, 0 where DM == 0, -1 where DM < 0.
     std::vector<std::vector<std::int8_t>> sign;
 };
 
-/// How much was decided in double; it depends on the block size, so it is told in /run and not among the
+/// The same of some of a cell's queries.
+struct FoundPart {
+    std::vector<std::int64_t> query;  ///< positions in Cell::queries, ascending; `found` is of these alone
+    Found found;
+};
+
+/// How the search went; it depends on blocks, ranks and memory, so it is told in /run and not among the
 /// results.
 struct SearchCost {
     std::int64_t searches = 0;  ///< (query, list view) pairs
@@ -34,21 +44,22 @@ struct SearchCost {
     std::int64_t kept_max = 0;  ///< the most of one search
 };
 
-/// The search of items of one task, encoder and context, whose rows these are. Pure but for the threads.
-std::vector<Found> search_group(const study::Study& study, const TaskWork& work,
-                                std::span<const SearchItem> items, const neighbors::RowSet& rows,
-                                const neighbors::SearchOptions& options, SearchCost& cost);
+/// Opens the rows of a group's context.
+using OpenRows = std::function<std::unique_ptr<neighbors::RowSource>(const SearchGroup& group)>;
 
-/// Searches this rank's items, in the order of `items`; parts of one cell that follow each other become one.
-/// Collective only in its failures.
-std::vector<Found> search_mine(const Inputs& inputs, const std::vector<TaskWork>& work,
-                               const std::vector<SearchItem>& items, const std::vector<int>& placed, int rank,
-                               const neighbors::SearchOptions& options, const Log& log, SearchCost& cost);
+/// Does this rank's share of the plan. @returns what the panels that it owns found. Collective.
+std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const study::Study& study,
+                                  const std::vector<TaskWork>& work, const SearchPlan& plan,
+                                  const OpenRows& open, const neighbors::SearchOptions& options,
+                                  const Log& log, SearchCost& cost);
 
-/// Sends each Found to the rank `owner(work, encoder, finding)`; @returns those owned here, ordered by work,
-/// encoder, cell and first query. Collective.
+/// Opens them from the feature files, those of one encoder at a time.
+OpenRows from_files(const Inputs& inputs, const std::vector<TaskWork>& work);
+
+/// Sends each part to the rank `owner(work, encoder, finding)`; @returns the cells owned here, whole, ordered
+/// by work, encoder and cell. Collective.
 std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::vector<TaskWork>& work,
-                               const std::vector<Found>& found,
+                               const std::vector<FoundPart>& parts,
                                const std::function<int(std::size_t, std::size_t, std::size_t)>& owner);
 
 }  // namespace candor::campaign

@@ -1,0 +1,50 @@
+#pragma once
+
+/// Who searches what: a function of study, pool and rank count alone, computed alike on every rank without a
+/// message (DESIGN 7).
+
+#include <cstdint>
+#include <vector>
+
+#include "candor/campaign/work.hpp"
+#include "candor/neighbors/census.hpp"
+#include "candor/neighbors/search.hpp"
+
+namespace candor::campaign {
+
+/// Cells of one task, encoder and context that are searched together, in one census.
+struct SearchGroup {
+    std::size_t work = 0;            ///< position among the TaskWorks
+    std::size_t encoder = 0;         ///< position in Task::encoders
+    std::int32_t context = 0;        ///< position in TaskWork::contexts
+    std::vector<std::size_t> cells;  ///< positions in TaskWork::cells, all scored
+    std::int64_t panels = 0;         ///< of its census
+};
+
+/// Two panels of a group's census that meet: the unit of work. It depends on study and pool alone.
+struct SearchTask {
+    std::size_t group = 0;
+    neighbors::Encounter encounter;
+    double flops = 0;
+};
+
+struct SearchPlan {
+    std::vector<SearchGroup> groups;  ///< by task, encoder, context
+    std::vector<SearchTask> tasks;    ///< by group, then as a rank does them: panels stay while others pass
+    std::vector<int> rank;            ///< of each task
+    std::vector<std::vector<int>> owner;  ///< by group and panel: the rank that decides it
+};
+
+/// What the queries of a cell ask, in the order of its scored candidates, the negative side before the
+/// positive one. Positives are asked under every rule and draw; negatives serve the margin classifier alone:
+/// draw 0 of the primary rule.
+std::vector<neighbors::Question> questions_of(const study::Cell& cell);
+
+/// The cells of a context are searched in one census, unless so few rows are shared that each by itself takes
+/// fewer products. Tasks of one group stay on one rank unless that would unbalance the ranks; longest first.
+/// @param dimensions feature columns by position in Study::encoders.
+SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,
+                       const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
+                       int ranks);
+
+}  // namespace candor::campaign

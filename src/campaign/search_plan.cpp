@@ -1,0 +1,132 @@
+#include "candor/campaign/search_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "candor/parallel/schedule.hpp"
+
+namespace candor::campaign {
+
+namespace {
+
+/// Cells that make one census, and who meets in it: the same under every encoder.
+struct Census {
+    std::int32_t context = 0;
+    std::vector<std::size_t> cells;
+    std::vector<neighbors::Encounter> encounters;
+    std::int64_t panels = 0;
+};
+
+Census make_census(const TaskWork& work, std::int32_t context, std::vector<std::size_t> cells,
+                   std::span<const neighbors::Question> questions, const neighbors::SearchOptions& options) {
+    const std::int64_t rows = std::ssize(work.contexts[static_cast<std::size_t>(context)].rows);
+    Census census{context, std::move(cells), neighbors::encounters_of(rows, questions, options), 0};
+    // A panel stays while the others pass it, to and fro: the last of one pass is the first of the next.
+    std::ranges::stable_sort(census.encounters, [](const auto& a, const auto& b) {
+        return a.i != b.i ? a.i < b.i : a.i % 2 == 0 ? a.j < b.j : a.j > b.j;
+    });
+    for (const neighbors::Encounter& one : census.encounters)
+        census.panels = std::max(census.panels, one.j + 1);
+    return census;
+}
+
+std::vector<Census> censuses_of(const TaskWork& work, const neighbors::SearchOptions& options) {
+    std::map<std::int32_t, std::vector<std::size_t>> by_context;
+    for (std::size_t c = 0; c < work.cells.size(); ++c) {
+        if (work.cells[c].scored()) by_context[work.cells[c].context].push_back(c);
+    }
+    std::vector<Census> made;
+    for (const auto& [context, cells] : by_context) {
+        const std::int64_t rows = std::ssize(work.contexts[static_cast<std::size_t>(context)].rows);
+        std::vector<neighbors::Question> all;
+        double apart = 0;
+        for (const std::size_t c : cells) {
+            const auto own = questions_of(work.cells[c]);
+            apart += neighbors::products_of(rows, own);
+            all.insert(all.end(), own.begin(), own.end());
+        }
+        if (apart >= neighbors::products_of(rows, all)) {
+            made.push_back(make_census(work, context, cells, all, options));
+            continue;
+        }
+        for (const std::size_t c : cells)
+            made.push_back(make_census(work, context, {c}, questions_of(work.cells[c]), options));
+    }
+    return made;
+}
+
+/// The rank of each task: whole groups, or pieces of those that would by themselves unbalance the ranks.
+std::vector<int> place(const std::vector<SearchTask>& tasks, std::size_t groups, int ranks) {
+    double total = 0;
+    std::vector<double> of_group(groups);
+    for (const SearchTask& task : tasks) {
+        total += task.flops;
+        of_group[task.group] += task.flops;
+    }
+    const double whole = total / (8.0 * ranks), piece = total / (32.0 * ranks);
+    std::vector<double> costs;
+    std::vector<std::size_t> piece_of;
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+        const SearchTask& task = tasks[t];
+        const bool follows = t > 0 && tasks[t - 1].group == task.group;
+        const bool joins =
+            follows && (ranks == 1 || of_group[task.group] <= whole || costs.back() + task.flops <= piece);
+        if (!joins) costs.push_back(0);
+        costs.back() += task.flops;
+        piece_of.push_back(costs.size() - 1);
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, ranks);
+    std::vector<int> rank;
+    for (const std::size_t one : piece_of) rank.push_back(placed[one]);
+    return rank;
+}
+
+}  // namespace
+
+std::vector<neighbors::Question> questions_of(const study::Cell& cell) {
+    std::vector<neighbors::Question> asked;
+    for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
+        const study::Candidates& candidates = cell.candidates[c];
+        if (candidates.unscored) continue;
+        const auto count = c == 0 ? cell.queries.size() : static_cast<std::size_t>(cell.positive_queries);
+        for (const int side : {0, 1}) {
+            asked.push_back({candidates.list[side], std::span(cell.queries).first(count),
+                             std::span(candidates.reach[side]).first(count)});
+        }
+    }
+    return asked;
+}
+
+SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,
+                       const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
+                       int ranks) {
+    SearchPlan plan;
+    for (std::size_t w = 0; w < work.size(); ++w) {
+        const study::Task& task = study.tasks[work[w].task];
+        const std::vector<Census> censuses = censuses_of(work[w], options);
+        for (std::size_t e = 0; e < task.encoders.size(); ++e) {
+            const auto dimension = static_cast<double>(dimensions[task.encoders[e]]);
+            for (const Census& census : censuses) {
+                for (const neighbors::Encounter& one : census.encounters)
+                    plan.tasks.push_back({plan.groups.size(), one, 2 * one.products * dimension});
+                plan.groups.push_back({w, e, census.context, census.cells, census.panels});
+            }
+        }
+    }
+    plan.rank = place(plan.tasks, plan.groups.size(), ranks);
+    // A panel is decided by one of the ranks that have its group's rows.
+    std::vector<std::vector<int>> at_work(plan.groups.size());
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) at_work[plan.tasks[t].group].push_back(plan.rank[t]);
+    for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+        std::ranges::sort(at_work[g]);
+        at_work[g].erase(std::unique(at_work[g].begin(), at_work[g].end()), at_work[g].end());
+        plan.owner.emplace_back();
+        for (std::int64_t panel = 0; panel < plan.groups[g].panels; ++panel)
+            plan.owner[g].push_back(at_work[g][static_cast<std::size_t>(panel) % at_work[g].size()]);
+    }
+    return plan;
+}
+
+}  // namespace candor::campaign
