@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "candor/base/memory.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/results_file.hpp"
@@ -16,9 +17,9 @@ void write_run(store::ResultsWriter& file, const parallel::Communicator& world, 
                const RunRecord& record) {
     const parallel::Machine machine = parallel::describe_machine(world);
     std::int64_t sums[] = {record.cost.kept, record.cost.searches};
-    std::int64_t kept_max[] = {record.cost.kept_max};
+    std::int64_t largest[] = {record.cost.kept_max, peak_resident_bytes()};
     world.sum(sums);
-    world.maximum(kept_max);
+    world.maximum(largest);
     const char* job = std::getenv("SLURM_JOB_ID");
 
     const auto put = [&](const char* name, const store::AttributeValue& value) {
@@ -47,7 +48,9 @@ void write_run(store::ResultsWriter& file, const parallel::Communicator& world, 
     put("ablations", static_cast<std::int64_t>(record.ablations));
     put("block_rows", record.block_rows);
     put("kept_mean", sums[1] == 0 ? 0.0 : static_cast<double>(sums[0]) / static_cast<double>(sums[1]));
-    put("kept_max", kept_max[0]);
+    put("kept_max", largest[0]);
+    put("memory", record.memory);
+    put("peak_memory", largest[1]);
 }
 
 /// The cases of one task in their order: finding, context, positives then negatives, key order.

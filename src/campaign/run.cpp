@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "candor/base/error.hpp"
+#include "candor/base/memory.hpp"
 #include "candor/base/text.hpp"
 #include "candor/campaign/ablation_table.hpp"
 #include "candor/campaign/association_tables.hpp"
@@ -146,6 +147,42 @@ struct Searched {
     Counted counted;
 };
 
+/// Gives the search what the budget leaves. @throws UsageError where that is not enough for the largest
+/// census of the study.
+void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, std::int64_t budget,
+                 neighbors::SearchOptions& search) {
+    if (budget == 0) return;
+    // Messages, a slab of the file that is read, and the BLAS' own buffers.
+    constexpr std::int64_t beside = std::int64_t{24} << 20;
+    const std::int64_t taken = resident_bytes() + beside;
+    const study::Study& study = prepared.inputs.study;
+    std::int64_t least = 0;
+    for (const TaskWork& one : work) {
+        std::map<std::int32_t, std::vector<neighbors::Question>> by_context;
+        for (const study::Cell& cell : one.cells) {
+            if (!cell.scored()) continue;
+            const auto asked = questions_of(cell);
+            auto& all = by_context[cell.context];
+            all.insert(all.end(), asked.begin(), asked.end());
+        }
+        for (const FeatureReport& report : prepared.audit.reports) {
+            const auto uses = [&](std::size_t e) { return study.encoders[e].id == report.encoder; };
+            if (std::ranges::none_of(study.tasks[one.task].encoders, uses)) continue;
+            for (const auto& [context, questions] : by_context) {
+                const auto rows = std::ssize(one.contexts[static_cast<std::size_t>(context)].rows);
+                least =
+                    std::max(least, neighbors::least_memory(rows, report.dimension, report.type == "float64",
+                                                            questions, study.op.k, search));
+            }
+        }
+    }
+    search.memory = budget - taken;
+    if (search.memory >= least) return;
+    constexpr std::int64_t mib = std::int64_t{1} << 20;
+    throw UsageError("--memory", std::to_string(budget / mib) + "M are too few: this study takes about " +
+                                     std::to_string((taken + least) / mib + 1) + "M a rank");
+}
+
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
                               const std::vector<TaskWork>& work, const RunOptions& options, int threads,
                               const Log& log, SearchCost& cost) {
@@ -153,6 +190,7 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     neighbors::SearchOptions search;
     search.block_rows = options.block_rows;
     search.threads = threads;
+    keep_within(prepared, work, options.memory, search);
     const SearchPlan plan =
         plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size());
     Searched searched;
@@ -204,6 +242,7 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, const L
 void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log) {
     RunRecord record;
     record.start = utc_now();
+    if (options.memory > 0) return_freed_memory();
     linalg::open_blas();
     const int threads = parallel::choose_threads(world, options.threads);
     std::optional<store::OutputLock> lock;
@@ -250,6 +289,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
 
     record.threads = threads;
     record.block_rows = options.block_rows;
+    record.memory = options.memory;
     record.program = options.program;
     record.ablations = options.ablations;
     RecordedResults results;

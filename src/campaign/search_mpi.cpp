@@ -1,10 +1,8 @@
 #include "candor/campaign/search_mpi.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -49,46 +47,47 @@ class Search {
             questions.insert(questions.end(), own.begin(), own.end());
         }
         auto rows = open_(here);
-        neighbors::Census census(*rows, questions, study_.op.k, options_);
+        neighbors::Census census(*rows, questions, study_.op.k, options_,
+                                 places_of(work_[here.work], here.context));
         return {std::move(rows), std::move(questions), std::move(asked), std::move(census)};
     }
 
-    /// What the decided panels of a group say.
-    std::vector<FoundPart> answer(std::size_t group, GroupCensus& here) const {
-        const std::vector<neighbors::NeighborSets> sets = here.census.take();
-        std::vector<FoundPart> parts;
+    /// Decides a panel and says what it found.
+    void decide(std::size_t group, GroupCensus& here, std::int64_t panel,
+                std::vector<FoundPart>& found) const {
+        const std::vector<neighbors::Decided> decided = here.census.decide(panel);
         std::size_t next = 0;
         for (std::size_t c = 0; c < here.asked.size(); ++c) {
-            const auto of_cell = std::span(sets).subspan(next, here.asked[c]);
+            const auto of_cell = std::span(decided).subspan(next, here.asked[c]);
             next += of_cell.size();
-            FoundPart part = answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell);
-            if (!part.query.empty()) parts.push_back(std::move(part));
+            if (!of_cell.front().query.empty())
+                found.push_back(answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell));
         }
-        return parts;
     }
 
   private:
     FoundPart answer(const SearchGroup& group, std::size_t position,
-                     std::span<const neighbors::NeighborSets> sets) const {
+                     std::span<const neighbors::Decided> decided) const {
         const study::Cell& cell = work_[group.work].cells[position];
-        const std::size_t scored = sets.size() / sides;
-        FoundPart part{{}, {group.work, group.encoder, position, {}, {}}};
+        const std::size_t scored = decided.size() / sides;
+        FoundPart part{decided.front().query, {group.work, group.encoder, position, {}, {}}};
         part.found.sign.resize(scored);
-        for (std::int64_t q = 0; q < std::ssize(cell.queries); ++q) {
-            if (sets.front().of(q).front().position < 0) continue;  // decided elsewhere
-            part.query.push_back(q);
-            for (std::size_t c = 0; c < scored; ++c) {
-                if (c > 0 && q >= cell.positive_queries) break;
+        // Positives come first among the queries, so the n-th of any rule is the n-th of the primary one.
+        for (std::size_t c = 0; c < scored; ++c) {
+            const neighbors::NeighborSets &negatives = decided[sides * c].nearest,
+                                          &positives = decided[sides * c + 1].nearest;
+            for (std::int64_t n = 0; n < std::ssize(decided[sides * c].query); ++n) {
                 const instruments::Discordance one =
-                    instruments::discordance(sets[sides * c + 1].of(q), sets[sides * c].of(q));
+                    instruments::discordance(positives.of(n), negatives.of(n));
                 if (c == 0) part.found.primary.push_back(one);
-                if (q < cell.positive_queries) part.found.sign[c].push_back(sign_of(one.margin()));
-                cost_.searches += sides;
+                if (part.query[static_cast<std::size_t>(n)] < cell.positive_queries)
+                    part.found.sign[c].push_back(sign_of(one.margin()));
             }
         }
-        for (const neighbors::NeighborSets& set : sets) {
-            cost_.kept += set.kept;
-            cost_.kept_max = std::max(cost_.kept_max, set.kept_max);
+        for (const neighbors::Decided& one : decided) {
+            cost_.searches += std::ssize(one.query);
+            cost_.kept += one.nearest.kept;
+            cost_.kept_max = std::max(cost_.kept_max, one.nearest.kept_max);
         }
         return part;
     }
@@ -176,8 +175,8 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
         }
         const std::vector<int>& owner = plan.owner[group];
         if (!is_split[group]) {
-            for (std::int64_t panel = 0; panel < here.census.panels(); ++panel) here.census.decide(panel);
-            std::ranges::move(search.answer(group, here), std::back_inserter(found));
+            for (std::int64_t panel = 0; panel < here.census.panels(); ++panel)
+                search.decide(group, here, panel, found);
             continue;
         }
         for (std::int64_t panel = 0; panel < std::ssize(owner); ++panel) {
@@ -210,9 +209,8 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
         GroupCensus here = standing == open_groups.end() ? search.make(group) : std::move(standing->second);
         for (const auto& [panel, from_ranks] : panels) {
             for (const std::string& one : from_ranks) here.census.add(panel, one);
-            here.census.decide(panel);
+            search.decide(group, here, panel, found);
         }
-        std::ranges::move(search.answer(group, here), std::back_inserter(found));
         if (standing != open_groups.end()) open_groups.erase(standing);
     }
     return found;

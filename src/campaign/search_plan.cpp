@@ -22,7 +22,8 @@ struct Census {
 Census make_census(const TaskWork& work, std::int32_t context, std::vector<std::size_t> cells,
                    std::span<const neighbors::Question> questions, const neighbors::SearchOptions& options) {
     const std::int64_t rows = std::ssize(work.contexts[static_cast<std::size_t>(context)].rows);
-    Census census{context, std::move(cells), neighbors::encounters_of(rows, questions, options), 0};
+    Census census{context, std::move(cells),
+                  neighbors::encounters_of(rows, questions, options, places_of(work, context)), 0};
     // A panel stays while the others pass it, to and fro: the last of one pass is the first of the next.
     std::ranges::stable_sort(census.encounters, [](const auto& a, const auto& b) {
         return a.i != b.i ? a.i < b.i : a.i % 2 == 0 ? a.j < b.j : a.j > b.j;
@@ -97,6 +98,16 @@ std::vector<neighbors::Question> questions_of(const study::Cell& cell) {
         }
     }
     return asked;
+}
+
+std::vector<std::int64_t> places_of(const TaskWork& work, std::int32_t context) {
+    std::vector<std::int64_t> places;
+    for (const PoolRow row : work.contexts[static_cast<std::size_t>(context)].rows) {
+        const auto at = static_cast<std::size_t>(row.value);
+        places.push_back((static_cast<std::int64_t>(work.pool.dataset[at]) << 40) +
+                         work.pool.table_row[at].value);
+    }
+    return places;
 }
 
 SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,

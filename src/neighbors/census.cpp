@@ -27,21 +27,10 @@ namespace candor::neighbors {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Leading directions where the census itself decides whether there are any.
+constexpr std::int64_t most_directions = 128;
 
-/// Neighbouring blocks, about as many rows as a panel holds.
-std::vector<std::span<const Block>> panels_of(std::span<const Block> blocks, std::int64_t panel_rows) {
-    std::vector<std::span<const Block>> panels;
-    for (std::size_t from = 0; from < blocks.size();) {
-        std::size_t to = from;
-        std::int64_t rows = 0;
-        while (to < blocks.size() && (to == from || rows + blocks[to].count <= panel_rows))
-            rows += blocks[to++].count;
-        panels.push_back(blocks.subspan(from, to - from));
-        from = to;
-    }
-    return panels;
-}
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::int64_t first_of(std::span<const Block> panel) {
     return panel.front().first;
@@ -84,6 +73,29 @@ SearchOptions within_bounds(SearchOptions options) {
     return options;
 }
 
+/// What a census takes, in bytes.
+struct Memory {
+    std::int64_t fixed = 0;   // who is who, and what has been decided
+    std::int64_t sinks = 0;   // of all panels
+    std::int64_t packed = 0;  // of all panels packed but two
+    std::int64_t panel = 0;   // a panel's numbers
+};
+
+Memory memory_of(std::int64_t rows, std::int64_t dimension, bool doubles, std::int64_t leading,
+                 std::span<const Question> questions, int k, const SearchOptions& options) {
+    std::int64_t asked = 0;
+    for (const Question& question : questions) asked += std::ssize(question.queries);
+    const std::int64_t count = std::ssize(questions), words = (count + word_bits - 1) / word_bits;
+    const std::int64_t panel = std::min(rows, options.panel_rows);
+    Memory memory;
+    memory.fixed = rows * (count * 8 + words * 16 + 24) + asked * 16;
+    memory.sinks = PanelSinks::bytes(rows, asked, questions.size(), k);
+    // A list packed has little more than k entries; two panels are there, a third is packed or unpacked.
+    memory.packed = asked * (k * 8 + 10) + 3 * memory.sinks * panel / std::max<std::int64_t>(1, rows);
+    memory.panel = PanelRows::bytes(panel, dimension, leading, doubles);
+    return memory;
+}
+
 /// One side of a tile: rows first .. first + count of a panel.
 struct Side {
     PanelSinks& sinks;
@@ -98,8 +110,8 @@ struct Meeting {
     const Side& rows;
     const Side& cols;
     const Tile& tile;
-    bool both;     // the columns take rows too
-    float slack;   // of any two rows
+    bool both;    // the columns take rows too
+    float slack;  // of any two rows
     std::int64_t survivors = 0;
 };
 
@@ -154,22 +166,16 @@ void take_survivors(void* context, std::int64_t row, std::int64_t first, std::ui
 
 class Census::Work {
   public:
-    Work(const RowSource& rows, std::span<const Question> questions, int k, const SearchOptions& options)
+    Work(const RowSource& rows, std::span<const Question> questions, int k, const SearchOptions& options,
+         std::span<const std::int64_t> place)
         : rows_(rows),
           questions_(questions),
           k_(k),
           options_(within_bounds(options)),
-          all_(rows.rows(), questions, options_.block_rows),
-          panels_(panels_of(all_.blocks(), options_.panel_rows)),
+          all_(rows.rows(), questions, place, options_.block_rows, options_.panel_rows),
+          panels_(all_.panels()),
           sinks_(panels_.size()),
-          packed_(panels_.size()) {
-        for (const Question& question : questions) {
-            NeighborSets& set = sets_.emplace_back();
-            set.k = k;
-            set.values.assign(question.queries.size() * static_cast<std::size_t>(k), {-infinity, -1});
-            decided_.emplace_back(question.queries.size());
-        }
-    }
+          packed_(panels_.size()) {}
 
     std::int64_t panels() const { return std::ssize(panels_); }
 
@@ -219,17 +225,7 @@ class Census::Work {
         leave(panel);
     }
 
-    void decide(std::int64_t panel);
-
-    std::vector<NeighborSets> take() {
-        for (std::size_t q = 0; q < sets_.size(); ++q) {
-            for (const std::int64_t count : decided_[q]) {
-                sets_[q].kept += count;
-                sets_[q].kept_max = std::max(sets_[q].kept_max, count);
-            }
-        }
-        return std::move(sets_);
-    }
+    std::vector<Decided> decide(std::int64_t panel);
 
     CensusCost cost() const {
         return {products_, bounded_, survivors_, part_ ? part_->size() : 0, cache_ ? cache_->loads() : 0};
@@ -289,7 +285,8 @@ class Census::Work {
                                          cols.sinks.tile_cuts(cols.first) + cols.count, is_new);
         });
         if (!any) return;
-        const auto part = [&](std::int64_t row, std::int64_t n, std::int64_t col, std::int64_t m, bool bounds) {
+        const auto part = [&](std::int64_t row, std::int64_t n, std::int64_t col, std::int64_t m,
+                              bool bounds) {
             if (n > 0 && m > 0)
                 show_part(rows.part(row, n), row_block, cols.part(col, m), col_block, same, bounds, guarded);
         };
@@ -408,15 +405,15 @@ class Census::Work {
                                });
             for (Kept& one : kept)
                 one.cosine = cosine(side.numbers, i, other.numbers, one.other - other.sinks.first());
-            choose(side.sinks, kept, [&](std::size_t q, std::span<const Neighbor> best) {
+            choose(side.sinks, kept, [&](std::size_t q, std::span<const Neighbor> best, std::int64_t) {
                 side.sinks.decided(i, q).assign(best.begin(), best.end());
                 if (std::ssize(best) == k_) side.sinks.settle(i, q, best.back().cosine);
             });
         }
     }
 
-    /// Calls `body(question, best)` with the k nearest, or fewer, of what one row has kept for each question
-    /// and of what it has decided before.
+    /// Calls `body(question, best, count)` with the k nearest, or fewer, of what one row has kept for each
+    /// question and of what it has decided before; `count` is how many it has kept.
     template <class Body>
     void choose(PanelSinks& sinks, std::vector<Kept>& kept, Body body) {
         std::ranges::stable_sort(kept, {}, &Kept::question);
@@ -428,11 +425,11 @@ class Census::Work {
             std::size_t to = from;
             for (; to < kept.size() && kept[to].question == kept[from].question; ++to)
                 merged.push_back({kept[to].cosine, all_.position(q, kept[to].other)});
-            decided_[q][static_cast<std::size_t>(all_.query(q, u))] += static_cast<std::int64_t>(to - from);
+            const auto new_ones = static_cast<std::int64_t>(to - from);
             const std::size_t count = std::min(merged.size(), static_cast<std::size_t>(k_));
             std::partial_sort(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(count),
                               merged.end(), comes_before);
-            body(q, std::span<const Neighbor>(merged).first(count));
+            body(q, std::span<const Neighbor>(merged).first(count), new_ones);
             from = to;
         }
     }
@@ -442,7 +439,7 @@ class Census::Work {
     int k_;
     SearchOptions options_;
     CensusRows all_;
-    std::vector<std::span<const Block>> panels_;
+    const std::vector<std::vector<Block>>& panels_;
     std::vector<std::unique_ptr<PanelSinks>> sinks_;
     std::vector<std::string> packed_;  // of panels whose sinks are away
     bool packs_ = false;               // sinks go away when their panel leaves
@@ -450,9 +447,6 @@ class Census::Work {
     std::optional<LeadingPart> part_;
     Scale scale_;
     std::optional<PanelCache> cache_;
-    std::vector<NeighborSets> sets_;
-    std::vector<std::vector<std::int64_t>> decided_;  // by question and query
-
     std::mutex count_guard_;
     double products_ = 0, bounded_ = 0, survivors_ = 0;
     std::int64_t losses_ = 0, skipped_ = 0;
@@ -460,19 +454,13 @@ class Census::Work {
 
 std::int64_t Census::Work::panels_in_memory(std::int64_t leading, bool doubles) {
     if (options_.memory == 0) return panels();
-    std::int64_t largest = 0, sinks = 0, asked = 0;
-    for (const Question& question : questions_) asked += std::ssize(question.queries);
-    for (const std::span<const Block> panel : panels_) largest = std::max(largest, count_of(panel));
-    sinks = PanelSinks::bytes(all_.size(), asked, questions_.size(), k_);
-    const std::int64_t panel = PanelRows::bytes(largest, rows_.dimension(), leading, doubles);
-    const std::int64_t questions = std::ssize(questions_);
-    const std::int64_t fixed =
-        all_.size() * (questions * 8 + all_.words() * 16 + 16) + asked * (k_ * 16 + 8);
-    std::int64_t left = options_.memory - fixed;
-    packs_ = sinks > left / 3;
-    left -= packs_ ? asked * (k_ + 2) * 8 + 3 * sinks / std::max<std::int64_t>(1, panels()) : sinks;
+    const Memory memory =
+        memory_of(all_.size(), rows_.dimension(), doubles, leading, questions_, k_, options_);
+    std::int64_t left = options_.memory - memory.fixed;
+    packs_ = memory.sinks > left / 3;
+    left -= packs_ ? memory.packed : memory.sinks;
     // Two panels meet while a third is read.
-    return std::max<std::int64_t>(2, left / panel - 1);
+    return std::max<std::int64_t>(2, left / memory.panel - 1);
 }
 
 void Census::Work::prepare() {
@@ -493,7 +481,8 @@ void Census::Work::prepare() {
                 for (std::int64_t i = 0; i < rows.rows(); ++i) centring_->centre(rows.row(i), centred.row(i));
             },
             stored);
-        const std::int64_t count = std::min(d, options_.directions < 0 ? 128 : options_.directions);
+        const std::int64_t count =
+            std::min(d, options_.directions < 0 ? most_directions : options_.directions);
         part_.emplace(linalg::leading_directions(centred.view(), count, Stream(0, "census/directions", 0)),
                       d);
         if (part_->size() == 0) part_.reset();
@@ -519,7 +508,7 @@ void Census::Work::prepare() {
     scale_.spread = std::max({0.0, greatest - scale_.offset, scale_.offset - least});
 }
 
-void Census::Work::decide(std::int64_t panel) {
+std::vector<Decided> Census::Work::decide(std::int64_t panel) {
     prepare();
     const auto mine = cache_->get(panel);
     PanelSinks& sinks = enter(panel, *mine);
@@ -552,43 +541,69 @@ void Census::Work::decide(std::int64_t panel) {
                  at < here.size() && here[at].other < end; ++at) {
                 const bool known =
                     at > 0 && here[at].other == here[at - 1].other && here[at].row == here[at - 1].row;
-                here[at].cosine = known ? here[at - 1].cosine
-                                        : cosine(*mine, here[at].row - sinks.first(), *theirs,
-                                                 here[at].other - first);
+                here[at].cosine =
+                    known ? here[at - 1].cosine
+                          : cosine(*mine, here[at].row - sinks.first(), *theirs, here[at].other - first);
             }
         });
     }
+    // Where each row's answers go: its place among the queries of each question that are in this panel.
+    std::vector<Decided> decided(questions_.size());
+    for (std::int64_t i = 0; i < sinks.size(); ++i) {
+        const Bits* const asks = all_.asks(sinks.first() + i);
+        for_each_common(asks, asks, all_.words(),
+                        [&](std::size_t q) { decided[q].query.push_back(all_.query(q, sinks.first() + i)); });
+    }
+    for (std::size_t q = 0; q < questions_.size(); ++q) {
+        std::ranges::sort(decided[q].query);
+        decided[q].nearest.k = k_;
+        decided[q].nearest.values.resize(decided[q].query.size() * static_cast<std::size_t>(k_));
+    }
+    std::vector<std::vector<std::int64_t>> counts(kept.size(),
+                                                  std::vector<std::int64_t>(2 * questions_.size()));
     for_each_on_threads(options_.threads, chunks, [&](std::int64_t chunk) {
         std::vector<Kept>& here = kept[static_cast<std::size_t>(chunk)];
+        std::vector<std::int64_t>& count = counts[static_cast<std::size_t>(chunk)];
         std::ranges::stable_sort(here, {}, &Kept::row);
         std::vector<Kept> of_row;
         for (std::int64_t i = chunk * some; i < std::min((chunk + 1) * some, sinks.size()); ++i) {
             const std::int64_t u = sinks.first() + i;
             const auto range = std::ranges::equal_range(here, static_cast<std::int32_t>(u), {}, &Kept::row);
             of_row.assign(range.begin(), range.end());
-            const auto put = [&](std::size_t q, std::span<const Neighbor> best) {
-                const auto query = static_cast<std::size_t>(all_.query(q, u));
-                CANDOR_REQUIRE(std::ssize(best) == k_,
-                               "query " + std::to_string(query) + " of question " + std::to_string(q) +
-                                   " has " + std::to_string(best.size()) + " neighbours");
-                std::ranges::copy(best, sets_[q].values.begin() + static_cast<std::ptrdiff_t>(query) * k_);
-                audit_choice(rows_, questions_[q].list, questions_[q].queries[query],
-                             questions_[q].reach[query], best);
+            const auto put = [&](std::size_t q, std::span<const Neighbor> best, std::int64_t new_ones) {
+                const std::int64_t query = all_.query(q, u);
+                CANDOR_REQUIRE(std::ssize(best) == k_, "query " + std::to_string(query) + " of question " +
+                                                           std::to_string(q) + " has " +
+                                                           std::to_string(best.size()) + " neighbours");
+                const auto at = std::ranges::lower_bound(decided[q].query, query) - decided[q].query.begin();
+                std::ranges::copy(best, decided[q].nearest.values.begin() + at * k_);
+                count[2 * q] += new_ones;
+                count[2 * q + 1] = std::max(count[2 * q + 1], new_ones);
+                audit_choice(rows_, questions_[q].list,
+                             questions_[q].queries[static_cast<std::size_t>(query)],
+                             questions_[q].reach[static_cast<std::size_t>(query)], best);
             };
             choose(sinks, of_row, put);
             // Lists of which all that counts was decided before.
             for_each_common(all_.asks(u), all_.asks(u), all_.words(), [&](std::size_t q) {
                 const std::vector<Neighbor> before = sinks.take_decided(i, q);
-                if (!before.empty()) put(q, before);
+                if (!before.empty()) put(q, before, 0);
             });
         }
     });
+    for (const std::vector<std::int64_t>& count : counts) {
+        for (std::size_t q = 0; q < questions_.size(); ++q) {
+            decided[q].nearest.kept += count[2 * q];
+            decided[q].nearest.kept_max = std::max(decided[q].nearest.kept_max, count[2 * q + 1]);
+        }
+    }
     sinks_[static_cast<std::size_t>(panel)].reset();
+    return decided;
 }
 
 Census::Census(const RowSource& rows, std::span<const Question> questions, int k,
-               const SearchOptions& options)
-    : work_(std::make_unique<Work>(rows, questions, k, options)) {}
+               const SearchOptions& options, std::span<const std::int64_t> place)
+    : work_(std::make_unique<Work>(rows, questions, k, options, place)) {}
 Census::~Census() = default;
 Census::Census(Census&&) noexcept = default;
 
@@ -604,11 +619,8 @@ std::string Census::kept(std::int64_t panel) {
 void Census::add(std::int64_t panel, std::string_view kept) {
     work_->add(panel, kept);
 }
-void Census::decide(std::int64_t panel) {
-    work_->decide(panel);
-}
-std::vector<NeighborSets> Census::take() {
-    return work_->take();
+std::vector<Decided> Census::decide(std::int64_t panel) {
+    return work_->decide(panel);
 }
 CensusCost Census::cost() const {
     return work_->cost();
@@ -618,17 +630,33 @@ std::vector<NeighborSets> census(const RowSource& rows, std::span<const Question
                                  const SearchOptions& options) {
     Census whole(rows, questions, k, options);
     for (std::int64_t i = 0; i < whole.panels(); ++i) {
-        for (std::int64_t j = i; j < whole.panels(); ++j) whole.meet(i, j, j + 1 < whole.panels() ? j + 1 : -1);
+        for (std::int64_t j = i; j < whole.panels(); ++j)
+            whole.meet(i, j, j + 1 < whole.panels() ? j + 1 : -1);
     }
-    for (std::int64_t i = 0; i < whole.panels(); ++i) whole.decide(i);
-    return whole.take();
+    std::vector<NeighborSets> sets(questions.size());
+    for (std::size_t q = 0; q < questions.size(); ++q) {
+        sets[q].k = k;
+        sets[q].values.resize(questions[q].queries.size() * static_cast<std::size_t>(k));
+    }
+    for (std::int64_t i = 0; i < whole.panels(); ++i) {
+        const std::vector<Decided> decided = whole.decide(i);
+        for (std::size_t q = 0; q < questions.size(); ++q) {
+            const NeighborSets& part = decided[q].nearest;
+            sets[q].kept += part.kept;
+            sets[q].kept_max = std::max(sets[q].kept_max, part.kept_max);
+            for (std::size_t n = 0; n < decided[q].query.size(); ++n)
+                std::ranges::copy(part.of(static_cast<std::int64_t>(n)),
+                                  sets[q].values.begin() + decided[q].query[n] * k);
+        }
+    }
+    return sets;
 }
 
 std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question> questions,
-                                     const SearchOptions& options) {
+                                     const SearchOptions& options, std::span<const std::int64_t> place) {
     const SearchOptions bounded = within_bounds(options);
-    const CensusRows all(rows, questions, bounded.block_rows);
-    const auto panels = panels_of(all.blocks(), bounded.panel_rows);
+    const CensusRows all(rows, questions, place, bounded.block_rows, bounded.panel_rows);
+    const auto& panels = all.panels();
     std::vector<Encounter> encounters;
     for (std::size_t i = 0; i < panels.size(); ++i) {
         for (std::size_t j = i; j < panels.size(); ++j) {
@@ -640,6 +668,14 @@ std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question
         }
     }
     return encounters;
+}
+
+std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
+                          std::span<const Question> questions, int k, const SearchOptions& options) {
+    const SearchOptions bounded = within_bounds(options);
+    const std::int64_t leading = bounded.directions < 0 ? most_directions : bounded.directions;
+    const Memory memory = memory_of(rows, dimension, doubles, leading, questions, k, bounded);
+    return memory.fixed + std::min(memory.sinks, memory.packed) + 3 * memory.panel;
 }
 
 double products_of(std::int64_t rows, std::span<const Question> questions) {

@@ -20,6 +20,7 @@ struct RunRecord {
     Program program;
     int threads = 0;
     std::int64_t block_rows = 0;
+    std::int64_t memory = 0;  ///< of a rank, as asked for; 0: no limit
     bool ablations = false;
     SearchCost cost;  ///< this rank's
 };

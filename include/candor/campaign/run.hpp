@@ -29,6 +29,7 @@ struct RunOptions {
     bool ablations = false;         ///< also without context match, and under every candidate rule
     int threads = 0;                ///< a rank; 0: as many as available
     std::int64_t block_rows = 512;  ///< of a Gram tile
+    std::int64_t memory = 0;        ///< most bytes of a rank; 0: as many as it likes
     Program program;
 };
 

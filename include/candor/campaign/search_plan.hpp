@@ -40,6 +40,9 @@ struct SearchPlan {
 /// draw 0 of the primary rule.
 std::vector<neighbors::Question> questions_of(const study::Cell& cell);
 
+/// Where the rows of a context are read from: their rows of the tables, one dataset after another.
+std::vector<std::int64_t> places_of(const TaskWork& work, std::int32_t context);
+
 /// The cells of a context are searched in one census, unless so few rows are shared that each by itself takes
 /// fewer products. Tasks of one group stay on one rank unless that would unbalance the ranks; longest first.
 /// @param dimensions feature columns by position in Study::encoders.

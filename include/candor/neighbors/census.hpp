@@ -27,11 +27,17 @@ struct Question {
 
 /// How a census went; none of it changes a bit of what it finds.
 struct CensusCost {
-    double products = 0;         ///< pairs of rows whose tile was multiplied out
-    double bounded = 0;          ///< pairs whose tile was multiplied along the leading directions only
-    double survivors = 0;        ///< of those, pairs multiplied out one by one
-    std::int64_t directions = 0; ///< leading directions; 0: none were of use
-    std::int64_t loads = 0;      ///< panels read, again and again
+    double products = 0;          ///< pairs of rows whose tile was multiplied out
+    double bounded = 0;           ///< pairs whose tile was multiplied along the leading directions only
+    double survivors = 0;         ///< of those, pairs multiplied out one by one
+    std::int64_t directions = 0;  ///< leading directions; 0: none were of use
+    std::int64_t loads = 0;       ///< panels read, again and again
+};
+
+/// The answers to one question of those of its queries that are in one panel.
+struct Decided {
+    std::vector<std::int64_t> query;  ///< positions in Question::queries, ascending
+    NeighborSets nearest;             ///< of each, within its reach
 };
 
 /// A census that can be done in parts: any two panels meet once, in any order, on any rank; then what all
@@ -40,7 +46,10 @@ class Census {
   public:
     /// @pre every reach has at least k entries, end <= list.size(); a query that is on the list skips itself
     ///      or lies beyond its reach. The rows and what the questions look at must outlive this.
-    Census(const RowSource& rows, std::span<const Question> questions, int k, const SearchOptions& options);
+    /// @param place where each row is read from, e.g. its row of a file: rows near each other are read
+    ///              together; empty: their own order.
+    Census(const RowSource& rows, std::span<const Question> questions, int k, const SearchOptions& options,
+           std::span<const std::int64_t> place = {});
     ~Census();
     Census(Census&&) noexcept;
 
@@ -52,12 +61,8 @@ class Census {
     std::string kept(std::int64_t panel);
     /// Adds what another rank has kept of a panel. No two ranks may have shown it the same rows.
     void add(std::int64_t panel, std::string_view kept);
-    /// Decides in double what the rows of a panel keep.
-    void decide(std::int64_t panel);
-
-    /// The k nearest entries of each question's list within each query's reach; position -1 throughout where
-    /// the query's panel was not decided here. Moves them out.
-    std::vector<NeighborSets> take();
+    /// Decides in double what the rows of a panel keep. @returns a Decided a question.
+    std::vector<Decided> decide(std::int64_t panel);
     CensusCost cost() const;
 
   private:
@@ -78,7 +83,12 @@ struct Encounter {
 
 /// All encounters of a census of these questions about `rows` rows, by i, then j.
 std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question> questions,
-                                     const SearchOptions& options);
+                                     const SearchOptions& options, std::span<const std::int64_t> place = {});
+
+/// Bytes of memory that a census of these questions needs at least, about: with fewer in
+/// SearchOptions::memory it takes this many all the same.
+std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
+                          std::span<const Question> questions, int k, const SearchOptions& options);
 
 /// Products of two rows that a census of these questions takes, about: every pair of candidates once, and
 /// every candidate with every query that is no candidate.

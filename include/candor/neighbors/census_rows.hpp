@@ -42,12 +42,17 @@ struct Block {
 class CensusRows {
   public:
     /// @param rows  rows of the context.
+    /// @param place where each row is read from, e.g. its row of a file: a panel is of rows near each other;
+    ///              empty: their own order.
     /// @param block most rows of a block.
-    CensusRows(std::int64_t rows, std::span<const Question> questions, std::int64_t block);
+    /// @param panel most rows of a panel.
+    CensusRows(std::int64_t rows, std::span<const Question> questions, std::span<const std::int64_t> place,
+               std::int64_t block, std::int64_t panel);
 
     std::int64_t size() const { return std::ssize(rows_); }
     std::int64_t words() const { return words_; }
-    const std::vector<Block>& blocks() const { return blocks_; }
+    /// Blocks by panel.
+    const std::vector<std::vector<Block>>& panels() const { return panels_; }
     ContextRow row(std::int64_t u) const { return rows_[static_cast<std::size_t>(u)]; }
     /// Questions on whose list row u stands, and those that it asks.
     const Bits* member(std::int64_t u) const { return member_.data() + u * words_; }
@@ -73,10 +78,14 @@ class CensusRows {
     std::vector<Bits> member_bits(std::int64_t rows) const;
     std::vector<Bits> query_bits(std::int64_t rows) const;
 
-    /// Rows on the same lists stand together, the lists that halve the rows best deciding first: the columns
-    /// of a tile are then on few lists, and what a row still takes of them is one number that excludes most.
-    /// Rows on no list stand last, where they never meet each other.
-    void order_rows(const std::vector<Bits>& member, const std::vector<Bits>& asks);
+    /// The rows that take part, in the order of their places.
+    void find_rows(const std::vector<Bits>& member, const std::vector<Bits>& asks,
+                   std::span<const std::int64_t> place);
+
+    /// Within a panel rows on the same lists stand together, the lists that halve the rows best deciding
+    /// first: the columns of a tile are then on few lists, and what a row still takes of them is one number
+    /// that excludes most. Rows on no list stand last, where they never meet each other.
+    void order_panel(std::size_t first, std::size_t count, const std::vector<Bits>& member);
 
     bool stands(const std::vector<Bits>& member, ContextRow row, std::size_t q) const {
         return member[static_cast<std::size_t>(row.value * words_) + q / 64] >> (q % 64) & 1;
@@ -84,13 +93,14 @@ class CensusRows {
 
     /// A new block begins also where the two lists that decide first change: a tile that is a little of
     /// another list would show its rows that list before they know what they need of it, and be taken whole.
-    void cut_into_blocks(const std::vector<Bits>& member, std::int64_t most);
-    void sum_up_blocks();
+    void cut_into_blocks(std::size_t first, std::size_t count, const std::vector<Bits>& member,
+                         std::int64_t most);
+    void sum_up(Block& block) const;
 
     std::span<const Question> questions_;
     std::int64_t words_ = 0;
     std::vector<std::size_t> deciding_;  // questions in the order in which their lists sort the rows
-    std::vector<Block> blocks_;
+    std::vector<std::vector<Block>> panels_;
     std::vector<std::int64_t> longest_;  // reach of each question
     std::vector<ContextRow> rows_;
     std::vector<std::int32_t> place_;  // by ContextRow
