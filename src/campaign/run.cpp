@@ -153,7 +153,7 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
                  neighbors::SearchOptions& search) {
     if (budget == 0) return;
     // Messages, a slab of the file that is read, and the BLAS' own buffers.
-    constexpr std::int64_t beside = std::int64_t{24} << 20;
+    constexpr std::int64_t beside = std::int64_t{20} << 20;
     const std::int64_t taken = resident_bytes() + beside;
     const study::Study& study = prepared.inputs.study;
     std::int64_t least = 0;

@@ -110,9 +110,9 @@ struct Meeting {
     const Side& rows;
     const Side& cols;
     const Tile& tile;
-    bool both;    // the columns take rows too
-    float slack;  // of any two rows
-    std::int64_t survivors = 0;
+    bool both;                                   // the columns take rows too
+    float slack;                                 // of any two rows
+    std::int64_t survivors = 0, multiplied = 0;  // pairs that passed the first bound, and both
 };
 
 void take_score(const Meeting& meeting, std::int64_t row, std::int64_t col, float product) {
@@ -133,33 +133,53 @@ void take_hits(void* context, std::int64_t row, std::int64_t first, std::uint64_
     }
 }
 
-/// Multiplies out those of the pairs that a list still wants if their bound is met.
+/// Whether a list of either row still wants the pair if its product is as large as `most`.
+bool wanted(const Meeting& meeting, std::int64_t i, std::int64_t j, float most) {
+    const PanelSinks &rows = meeting.rows.sinks, &cols = meeting.cols.sinks;
+    const float for_row = most + *cols.offsets(j), for_col = most + *rows.offsets(i);
+    return (for_row >= *rows.tile_cuts(i) && rows.wants(i, cols.first() + j, for_row)) ||
+           (meeting.both && for_col >= *cols.tile_cuts(j) && cols.wants(j, rows.first() + i, for_col));
+}
+
+/// Multiplies out those of the pairs that a list still wants if their bounds are met: first in bytes, then,
+/// where that leaves it open, in full.
 void take_survivors(void* context, std::int64_t row, std::int64_t first, std::uint64_t hits) {
     Meeting& meeting = *static_cast<Meeting*>(context);
-    const Side &rows = meeting.rows, &cols = meeting.cols;
+    const PanelRows &rows = meeting.rows.numbers, &cols = meeting.cols.numbers;
     const Tile& tile = meeting.tile;
-    const std::int64_t i = rows.first + row, first_col = cols.first + first;
-    const float* const products_i = tile.products + row * tile.stride;
-    const float row_rest = tile.row_rest[row], row_offset = tile.row_offset[row];
-    const float row_cut = *rows.sinks.tile_cuts(i);
-    std::uint64_t wanted = 0;
+    const std::int64_t i = meeting.rows.first + row, first_col = meeting.cols.first + first;
+    const float* const products = tile.products + row * tile.stride + first;
+    const float* const col_rest = tile.col_rest + first;
+    std::uint64_t open = 0;
     for (std::uint64_t left = hits; left != 0; left &= left - 1) {
-        const std::int64_t bit = std::countr_zero(left), j = first_col + bit, col = first + bit;
-        const float most = products_i[col] + row_rest * tile.col_rest[col] + meeting.slack;
-        const float for_row = most + tile.col_offset[col], for_col = most + row_offset;
-        if ((for_row >= row_cut && rows.sinks.wants(i, cols.sinks.first() + j, for_row)) ||
-            (meeting.both && for_col >= *cols.sinks.tile_cuts(j) &&
-             cols.sinks.wants(j, rows.sinks.first() + i, for_col)))
-            wanted |= std::uint64_t{1} << bit;
+        const int bit = std::countr_zero(left);
+        const float most = products[bit] + tile.row_rest[row] * col_rest[bit] + meeting.slack;
+        open |= std::uint64_t{wanted(meeting, i, first_col + bit, most)} << bit;
     }
-    if (wanted == 0) return;
-    std::array<float, 64> products;
-    const MatrixView<const float> a = rows.numbers.centred.view(), b = cols.numbers.centred.view();
-    dot_products(a.data + i * a.stride, b.data + first_col * b.stride, b.stride, b.stride, wanted,
-                 products.data());
-    meeting.survivors += std::popcount(wanted);
-    for (const float* product = products.data(); wanted != 0; wanted &= wanted - 1)
-        take_score(meeting, row, first + std::countr_zero(wanted), *product++);
+    if (open == 0) return;
+    meeting.survivors += std::popcount(open);
+
+    std::array<std::int32_t, 64> coarse;
+    const MatrixView<const std::int8_t> a = rows.coarse.values.view(), b = cols.coarse.values.view();
+    dot_products(a.data + i * a.stride, b.data + first_col * b.stride, b.stride, b.stride, open,
+                 coarse.data());
+    std::uint64_t still = 0;
+    const std::int32_t* next = coarse.data();
+    for (std::uint64_t left = open; left != 0; left &= left - 1) {
+        const int bit = std::countr_zero(left);
+        const float most =
+            CoarseRows::bound(rows.coarse, i, cols.coarse, first_col + bit, *next++) + meeting.slack;
+        still |= std::uint64_t{wanted(meeting, i, first_col + bit, most)} << bit;
+    }
+    if (still == 0) return;
+    meeting.multiplied += std::popcount(still);
+
+    std::array<float, 64> whole;
+    const MatrixView<const float> c = rows.centred.view(), d = cols.centred.view();
+    dot_products(c.data + i * c.stride, d.data + first_col * d.stride, d.stride, d.stride, still,
+                 whole.data());
+    for (const float* product = whole.data(); still != 0; still &= still - 1)
+        take_score(meeting, row, first + std::countr_zero(still), *product++);
 }
 
 }  // namespace
@@ -228,7 +248,10 @@ class Census::Work {
     std::vector<Decided> decide(std::int64_t panel);
 
     CensusCost cost() const {
-        return {products_, bounded_, survivors_, part_ ? part_->size() : 0, cache_ ? cache_->loads() : 0};
+        CensusCost cost = cost_;
+        cost.directions = part_ ? part_->size() : 0;
+        cost.loads = cache_ ? cache_->loads() : 0;
+        return cost;
     }
 
   private:
@@ -351,7 +374,7 @@ class Census::Work {
             decide_crowded(rows, cols);
             decide_crowded(cols, rows);
         });
-        count(static_cast<double>(rows.count) * static_cast<double>(cols.count), bounds, meeting.survivors);
+        count(static_cast<double>(rows.count) * static_cast<double>(cols.count), bounds, meeting);
     }
 
     /// How far a score of a row of this radius may lie above its bound, when both are summed and compared in
@@ -378,18 +401,21 @@ class Census::Work {
         return ++skipped_ % 64 == 0;
     }
 
-    void count(double pairs, bool bounds, std::int64_t survivors) {
+    void count(double pairs, bool bounds, const Meeting& meeting) {
         const std::lock_guard lock(count_guard_);
         if (!bounds) {
-            products_ += pairs;
+            cost_.products += pairs;
             return;
         }
-        bounded_ += pairs;
-        survivors_ += static_cast<double>(survivors);
+        const auto survivors = static_cast<double>(meeting.survivors);
+        const auto multiplied = static_cast<double>(meeting.multiplied);
+        cost_.bounded += pairs;
+        cost_.survivors += survivors;
+        cost_.multiplied += multiplied;
         // A product of two rows by itself costs about this many of those that a matrix product makes.
-        constexpr double alone = 2;
+        constexpr double in_bytes = 0.8, in_full = 2;
         const double cost = static_cast<double>(part_->size()) / static_cast<double>(rows_.dimension()) +
-                            alone * static_cast<double>(survivors) / pairs;
+                            (in_bytes * survivors + in_full * multiplied) / pairs;
         losses_ = cost < 0.9 ? 0 : losses_ + 1;
     }
 
@@ -448,7 +474,7 @@ class Census::Work {
     Scale scale_;
     std::optional<PanelCache> cache_;
     std::mutex count_guard_;
-    double products_ = 0, bounded_ = 0, survivors_ = 0;
+    CensusCost cost_;
     std::int64_t losses_ = 0, skipped_ = 0;
 };
 
@@ -459,8 +485,7 @@ std::int64_t Census::Work::panels_in_memory(std::int64_t leading, bool doubles) 
     std::int64_t left = options_.memory - memory.fixed;
     packs_ = memory.sinks > left / 3;
     left -= packs_ ? memory.packed : memory.sinks;
-    // Two panels meet while a third is read.
-    return std::max<std::int64_t>(2, left / memory.panel - 1);
+    return left / memory.panel;
 }
 
 void Census::Work::prepare() {
@@ -675,7 +700,7 @@ std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool double
     const SearchOptions bounded = within_bounds(options);
     const std::int64_t leading = bounded.directions < 0 ? most_directions : bounded.directions;
     const Memory memory = memory_of(rows, dimension, doubles, leading, questions, k, bounded);
-    return memory.fixed + std::min(memory.sinks, memory.packed) + 3 * memory.panel;
+    return memory.fixed + std::min(memory.sinks, memory.packed) + 2 * memory.panel;
 }
 
 double products_of(std::int64_t rows, std::span<const Question> questions) {

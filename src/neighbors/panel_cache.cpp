@@ -6,7 +6,7 @@
 namespace candor::neighbors {
 
 PanelCache::PanelCache(std::int64_t panels, std::int64_t most, Load load)
-    : most_(std::max<std::int64_t>(1, most)),
+    : most_(std::max<std::int64_t>(2, most)),
       load_(std::move(load)),
       held_(static_cast<std::size_t>(panels)) {}
 
@@ -19,6 +19,7 @@ std::shared_ptr<const PanelRows> PanelCache::get(std::int64_t panel) {
     const auto at = static_cast<std::size_t>(panel);
     if (held_[at] == nullptr) {
         collect();  // one load at a time
+        make_room();
         ++loads_;
         keep(panel, std::make_shared<const PanelRows>(load_(panel)));
     } else {
@@ -29,8 +30,9 @@ std::shared_ptr<const PanelRows> PanelCache::get(std::int64_t panel) {
 }
 
 void PanelCache::ahead(std::int64_t panel) {
-    if (held_[static_cast<std::size_t>(panel)] != nullptr || coming_ == panel) return;
+    if (held_[static_cast<std::size_t>(panel)] != nullptr || coming_ == panel || most_ < 3) return;
     collect();
+    make_room();
     ++loads_;
     coming_ = panel;
     future_ = std::async(std::launch::async,
@@ -46,7 +48,10 @@ void PanelCache::collect() {
 void PanelCache::keep(std::int64_t panel, std::shared_ptr<const PanelRows> rows) {
     held_[static_cast<std::size_t>(panel)] = std::move(rows);
     used_.push_back(panel);
-    while (std::ssize(used_) > most_) {
+}
+
+void PanelCache::make_room() {
+    while (std::ssize(used_) >= most_) {
         held_[static_cast<std::size_t>(used_.front())].reset();
         used_.pop_front();
     }

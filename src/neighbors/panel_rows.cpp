@@ -9,7 +9,8 @@ namespace candor::neighbors {
 
 std::int64_t PanelRows::bytes(std::int64_t n, std::int64_t dimension, std::int64_t leading, bool doubles) {
     const std::int64_t padded = (dimension + 15) / 16 * 16;
-    return n * (padded * (doubles ? 12 : 8) + (leading + 15) / 16 * 64 + 28);
+    const std::int64_t bounds = leading == 0 ? 0 : (leading + 15) / 16 * 64 + (dimension + 63) / 64 * 64 + 16;
+    return n * (padded * (doubles ? 12 : 8) + bounds + 24);
 }
 
 PanelRows load_panel(const RowSource& source, std::span<const ContextRow> which, const Centring& centring,
@@ -36,6 +37,7 @@ PanelRows load_panel(const RowSource& source, std::span<const ContextRow> which,
         panel.leading = Matrix<float>(n, part->size());
         panel.rest.resize(static_cast<std::size_t>(n));
         part->split(centred, panel.radius, panel.leading.view(), panel.rest);
+        panel.coarse = CoarseRows(centred, panel.radius);
     }
     return panel;
 }

@@ -93,11 +93,49 @@ void dots(const float* row, const float* others, std::int64_t stride, std::int64
             sum_c = hn::MulAdd(x, hn::LoadU(lanes, c + j), sum_c);
             sum_d = hn::MulAdd(x, hn::LoadU(lanes, d + j), sum_d);
         }
-        const float sums[4] = {hn::GetLane(hn::SumOfLanes(lanes, sum_a)),
-                               hn::GetLane(hn::SumOfLanes(lanes, sum_b)),
-                               hn::GetLane(hn::SumOfLanes(lanes, sum_c)),
-                               hn::GetLane(hn::SumOfLanes(lanes, sum_d))};
+        const float sums[4] = {
+            hn::GetLane(hn::SumOfLanes(lanes, sum_a)), hn::GetLane(hn::SumOfLanes(lanes, sum_b)),
+            hn::GetLane(hn::SumOfLanes(lanes, sum_c)), hn::GetLane(hn::SumOfLanes(lanes, sum_d))};
         for (int i = 0; i < count; ++i) *out++ = sums[i];
+    }
+}
+
+void dots_of_bytes(const std::int8_t* row, const std::int8_t* others, std::int64_t stride,
+                   std::int64_t length, std::uint64_t hits, std::int32_t* out) {
+    const hn::CappedTag<std::int16_t, 32> wide;
+    const hn::Rebind<std::int8_t, decltype(wide)> bytes;
+    const hn::RepartitionToWide<decltype(wide)> sums;
+    const auto width = static_cast<std::int64_t>(hn::Lanes(wide));
+    const auto next = [&] {
+        const std::int8_t* other = others + hwy::Num0BitsBelowLS1Bit_Nonzero64(hits) * stride;
+        hits &= hits - 1;
+        return other;
+    };
+    while (hits != 0) {
+        const int count = std::min(4, static_cast<int>(hwy::PopCount(hits)));
+        const std::int8_t* const a = next();
+        const std::int8_t* const b = count > 1 ? next() : a;
+        const std::int8_t* const c = count > 2 ? next() : a;
+        const std::int8_t* const d = count > 3 ? next() : a;
+        // Each product of pairs is split over two sums, of which some processors use one alone.
+        auto low_a = hn::Zero(sums), low_b = low_a, low_c = low_a, low_d = low_a;
+        auto high_a = low_a, high_b = low_a, high_c = low_a, high_d = low_a;
+        for (std::int64_t j = 0; j < length; j += width) {
+            const auto x = hn::PromoteTo(wide, hn::LoadU(bytes, row + j));
+            low_a = hn::ReorderWidenMulAccumulate(sums, x, hn::PromoteTo(wide, hn::LoadU(bytes, a + j)),
+                                                  low_a, high_a);
+            low_b = hn::ReorderWidenMulAccumulate(sums, x, hn::PromoteTo(wide, hn::LoadU(bytes, b + j)),
+                                                  low_b, high_b);
+            low_c = hn::ReorderWidenMulAccumulate(sums, x, hn::PromoteTo(wide, hn::LoadU(bytes, c + j)),
+                                                  low_c, high_c);
+            low_d = hn::ReorderWidenMulAccumulate(sums, x, hn::PromoteTo(wide, hn::LoadU(bytes, d + j)),
+                                                  low_d, high_d);
+        }
+        const std::int32_t found[4] = {hn::GetLane(hn::SumOfLanes(sums, hn::Add(low_a, high_a))),
+                                       hn::GetLane(hn::SumOfLanes(sums, hn::Add(low_b, high_b))),
+                                       hn::GetLane(hn::SumOfLanes(sums, hn::Add(low_c, high_c))),
+                                       hn::GetLane(hn::SumOfLanes(sums, hn::Add(low_d, high_d)))};
+        for (int i = 0; i < count; ++i) *out++ = found[i];
     }
 }
 
@@ -114,6 +152,7 @@ namespace candor::neighbors {
 HWY_EXPORT(scan);
 HWY_EXPORT(scan_with_bounds);
 HWY_EXPORT(dots);
+HWY_EXPORT(dots_of_bytes);
 HWY_EXPORT(target);
 
 void scan_tile(const Tile& tile, HitHandler handler, void* context) {
@@ -127,6 +166,11 @@ void scan_bounds(const Tile& tile, HitHandler handler, void* context) {
 void dot_products(const float* row, const float* others, std::int64_t stride, std::int64_t length,
                   std::uint64_t hits, float* out) {
     HWY_DYNAMIC_DISPATCH(dots)(row, others, stride, length, hits, out);
+}
+
+void dot_products(const std::int8_t* row, const std::int8_t* others, std::int64_t stride, std::int64_t length,
+                  std::uint64_t hits, std::int32_t* out) {
+    HWY_DYNAMIC_DISPATCH(dots_of_bytes)(row, others, stride, length, hits, out);
 }
 
 const char* vector_target() {

@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <span>
 
 namespace candor {
 
-/// Asks the system to back a large piece of fresh memory by large pages: its first touch is then cheaper.
-void prefer_large_pages(void* memory, std::size_t bytes);
+/// Memory of at least `bytes` on a 64-byte boundary; large pieces on large pages where the system has them,
+/// so that their first touch is cheap. Freed by free_aligned.
+void* allocate_aligned(std::size_t bytes);
+void free_aligned(void* memory);
 
 /// `rows` x `cols` values, row-major; row i starts at `data + i * stride`, stride >= cols.
 template <class T>
@@ -36,8 +37,7 @@ class Matrix {
     Matrix(std::int64_t rows, std::int64_t cols)
         : rows_(rows), cols_(cols), stride_((cols + lane - 1) / lane * lane) {
         const std::size_t bytes = static_cast<std::size_t>(rows * stride_ + lane) * sizeof(T);
-        storage_.reset(static_cast<T*>(::operator new[](bytes, std::align_val_t{64})));
-        prefer_large_pages(storage_.get(), bytes);
+        storage_.reset(static_cast<T*>(allocate_aligned(bytes)));
     }
 
     std::int64_t rows() const { return rows_; }
@@ -50,7 +50,7 @@ class Matrix {
   private:
     static constexpr std::int64_t lane = 64 / sizeof(T);
     struct Free {
-        void operator()(T* p) const { ::operator delete[](p, std::align_val_t{64}); }
+        void operator()(T* p) const { free_aligned(p); }
     };
     std::int64_t rows_ = 0, cols_ = 0, stride_ = 0;
     std::unique_ptr<T[], Free> storage_;

@@ -17,20 +17,21 @@ class PanelCache {
   public:
     using Load = std::function<PanelRows(std::int64_t panel)>;
 
-    /// Keeps at most `most` panels (at least 1), besides those that callers still hold and one that is read
-    /// ahead. `load` is called by one thread at a time.
+    /// Has at most `most` panels (at least 2), the one that is being read among them, where callers hold no
+    /// others than the two they asked for last. `load` is called by one thread at a time.
     PanelCache(std::int64_t panels, std::int64_t most, Load load);
     ~PanelCache();
 
     /// The panel, loaded now if it must be.
     std::shared_ptr<const PanelRows> get(std::int64_t panel);
     /// Begins to load a panel that will be asked for next, beside the caller's work; does nothing where it is
-    /// there already.
+    /// there already, or where there is no room beside the two that were asked for last.
     void ahead(std::int64_t panel);
     /// Panels loaded so far, again and again.
     std::int64_t loads() const { return loads_; }
 
   private:
+    void make_room();
     void keep(std::int64_t panel, std::shared_ptr<const PanelRows> rows);
     void collect();
 

@@ -10,6 +10,7 @@
 #include "candor/base/index.hpp"
 #include "candor/base/matrix.hpp"
 #include "candor/neighbors/centring.hpp"
+#include "candor/neighbors/coarse_rows.hpp"
 #include "candor/neighbors/leading_part.hpp"
 #include "candor/neighbors/row_source.hpp"
 
@@ -21,6 +22,7 @@ struct PanelRows {
     Matrix<float> centred;                     ///< padding is zero
     Matrix<float> leading;                     ///< LeadingPart of each; no columns where there is none
     std::vector<float> rest;                   ///< length of what `leading` leaves of each row, rounded up
+    CoarseRows coarse;                         ///< the centred rows in bytes, where there is a leading part
 
     std::int64_t size() const { return std::ssize(norm); }
     /// Bytes that a panel of n rows of this kind takes.

@@ -42,6 +42,10 @@ void scan_bounds(const Tile& tile, HitHandler handler, void* context);
 void dot_products(const float* row, const float* others, std::int64_t stride, std::int64_t length,
                   std::uint64_t hits, float* out);
 
+/// The same of rows in bytes, padded with zeros to `length`, a multiple of 64; exact. @pre length < 2^16.
+void dot_products(const std::int8_t* row, const std::int8_t* others, std::int64_t stride, std::int64_t length,
+                  std::uint64_t hits, std::int32_t* out);
+
 /// The instruction set that scan_tile uses here, e.g. "AVX3".
 const char* vector_target();
 
