@@ -302,34 +302,36 @@ BOOST_AUTO_TEST_CASE(thousands_of_rows_alike_are_decided_as_they_come) {
     BOOST_TEST(wrong_ones == 0);
 }
 
-// The same over panels that are small beside the crowd, in any order, with all or most on one rank.
+// The same over panels that are small beside the crowd, in any order: all or most of it on one rank, or
+// enough on each of two.
 BOOST_AUTO_TEST_CASE(a_crowd_over_many_panels_is_decided_as_it_comes) {
     linalg::open_blas();
-    const std::int64_t n = 6000;
-    Matrix<float> alike = gaussian<float>(n, 3);
-    for (std::int64_t i = 0; i < n; ++i) {
-        if (i % 20 != 0) std::ranges::copy(alike.row(0), alike.row(i).begin());
-    }
-    const RowSet rows(std::move(alike));
-    Questions questions;
-    for (const bool reversed : {false, true}) {
-        Questions::One one;
-        one.list = first_rows(n);
-        if (reversed) std::ranges::reverse(one.list);
-        for (std::int64_t i = 0; i < n; i += 997) {
-            one.queries.emplace_back(i);
-            one.reach.push_back({n, reversed ? n - 1 - i : i});
+    struct Way {
+        std::int64_t rows, memory;
+        Shares shares;
+    };
+    for (const Way& way : {Way{6000, 1, {1, 1, 0}}, Way{6000, 0, {3, 2, 0.8}}, Way{12000, 1, {2, 3, 0}}}) {
+        const std::int64_t n = way.rows;
+        Matrix<float> alike = gaussian<float>(n, 3);
+        for (std::int64_t i = 0; i < n; ++i) {
+            if (i % 20 != 0) std::ranges::copy(alike.row(0), alike.row(i).begin());
         }
-        questions.all.push_back(std::move(one));
-    }
-    const std::vector<Question> views = questions.views();
-    const std::vector<NeighborSets> expected = one_by_one(rows, views, 3);
-    for (const std::int64_t memory : {0, 1}) {
-        for (const Shares& shares : {Shares{1, 1, 0}, Shares{3, 2, 0.8}}) {
-            const neighbors::SearchOptions options{256, 2, 700, memory, memory == 0 ? -1 : 0};
-            check_sets(in_parts(rows, views, 3, options, shares).sets, expected, views,
-                       std::to_string(shares.ranks) + " ranks" + told(options));
+        const RowSet rows(std::move(alike));
+        Questions questions;
+        for (const bool reversed : {false, true}) {
+            Questions::One one;
+            one.list = first_rows(n);
+            if (reversed) std::ranges::reverse(one.list);
+            for (std::int64_t i = 0; i < n; i += 997) {
+                one.queries.emplace_back(i);
+                one.reach.push_back({n, reversed ? n - 1 - i : i});
+            }
+            questions.all.push_back(std::move(one));
         }
+        const std::vector<Question> views = questions.views();
+        const neighbors::SearchOptions options{256, 2, 700, way.memory, way.memory - 1};
+        check_sets(in_parts(rows, views, 3, options, way.shares).sets, one_by_one(rows, views, 3), views,
+                   std::to_string(way.shares.ranks) + " ranks" + told(options));
     }
 }
 
