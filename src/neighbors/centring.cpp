@@ -11,10 +11,12 @@ namespace candor::neighbors {
 
 namespace {
 
+/// `at`: the row's place, where it has one to be named by.
 template <class T>
-double norm_of(std::span<const T> row) {
+double norm_of(std::span<const T> row, std::int64_t at = -1) {
     const double length = norm(row);
-    CANDOR_REQUIRE(length > 0 && std::isfinite(length), "a row's norm is " + std::to_string(length));
+    CANDOR_REQUIRE(length > 0 && std::isfinite(length),
+                   at < 0 ? "a row's norm is " + std::to_string(length) : "row " + std::to_string(at));
     return length;
 }
 
@@ -37,7 +39,7 @@ Centring::Centring(const StoredRows& sample) {
             mean_.assign(static_cast<std::size_t>(rows.cols()), 0.0);
             for (std::int64_t i = 0; i < rows.rows(); ++i) {
                 const auto row = rows.row(i);
-                const double length = norm_of(row);
+                const double length = norm_of(row, i);
                 for (std::size_t j = 0; j < row.size(); ++j) mean_[j] += row[j] / length;
             }
             for (double& m : mean_) m /= static_cast<double>(std::max<std::int64_t>(rows.rows(), 1));
@@ -62,8 +64,8 @@ Centring::Row Centring::centre(std::span<const T> row, std::span<float> out) con
             unit[j] = row[first + j] * scale;
             out[first + j] = static_cast<float>(unit[j] - mean_[first + j]);
         }
-        along += dot(std::span<const double>(unit, count),
-                     std::span<const double>(mean_).subspan(first, count));
+        along +=
+            dot(std::span<const double>(unit, count), std::span<const double>(mean_).subspan(first, count));
     }
     facts.offset = along - half_square_;
     // One part in a million covers the rounding of the norm and of the row itself.

@@ -54,9 +54,9 @@ double made_margin(std::size_t work, std::size_t encoder, std::size_t cell, std:
 
 using Owner = std::function<int(std::size_t, std::size_t, std::size_t)>;
 
-/// What this rank owns of made margins: items of at most `most` queries, ordered as deliver_mpi orders them.
+/// What this rank owns of made margins, ordered as deliver_mpi orders it.
 std::vector<Found> made_found(const campaign::Inputs& inputs, const std::vector<TaskWork>& work,
-                              std::int64_t most, const Owner& owner, bool first_sees) {
+                              const Owner& owner, bool first_sees) {
     std::vector<Found> found;
     for (std::size_t w = 0; w < work.size(); ++w) {
         for (std::size_t e = 0; e < inputs.study.tasks[work[w].task].encoders.size(); ++e) {
@@ -64,13 +64,9 @@ std::vector<Found> made_found(const campaign::Inputs& inputs, const std::vector<
                 const study::Cell& cell = work[w].cells[c];
                 if (!cell.scored() || owner(w, e, static_cast<std::size_t>(cell.finding)) != world().rank())
                     continue;
-                const auto queries = std::ssize(cell.queries);
-                for (std::int64_t first = 0; first < queries; first += most) {
-                    const std::int64_t count = std::min(most, queries - first);
-                    found.push_back({{w, e, c, first, count, 0}, {}, {}});
-                    for (std::int64_t q = first; q < first + count; ++q)
-                        found.back().primary.push_back({0, made_margin(w, e, c, q, first_sees), 0});
-                }
+                found.push_back({w, e, c, {}, {}});
+                for (std::int64_t q = 0; q < std::ssize(cell.queries); ++q)
+                    found.back().primary.push_back({0, made_margin(w, e, c, q, first_sees), 0});
             }
         }
     }
@@ -83,8 +79,8 @@ Owner owner_of(const campaign::Inputs& inputs, const std::vector<TaskWork>& work
 }
 
 BlindSetResults blind_sets(const campaign::Inputs& inputs, const std::vector<TaskWork>& work,
-                           std::int64_t most, bool all_on_last, bool first_sees = false) {
-    const auto found = made_found(inputs, work, most, owner_of(inputs, work, all_on_last), first_sees);
+                           bool all_on_last, bool first_sees = false) {
+    const auto found = made_found(inputs, work, owner_of(inputs, work, all_on_last), first_sees);
     return campaign::blind_sets_mpi(world(), inputs.study, work, found, threads(), silent);
 }
 
@@ -421,20 +417,20 @@ BOOST_AUTO_TEST_SUITE(campaign_blind_sets)
 
 // At every rank count this holds, to the bit, against one definition: so the tables of all rank counts are
 // one.
-BOOST_AUTO_TEST_CASE(tables_are_the_definition_at_any_rank_count_and_cut) {
+BOOST_AUTO_TEST_CASE(tables_are_the_definition_at_any_rank_count_and_with_any_owners) {
     const campaign::Inputs inputs = made_inputs();
     const std::vector<TaskWork> work = made_work(inputs);
-    const BlindSetResults seen = blind_sets(inputs, work, 4096, false);
+    const BlindSetResults seen = blind_sets(inputs, work, false);
     check(inputs, work, seen);
     // Three pairs of encoders at the levels edema, mass and task, and one pair at mass and task: two rows
     // each.
     if (world().rank() == 0) BOOST_TEST(seen.overlap.rows() == 2 * (3 * 3 + 1 * 2));
 
-    const BlindSetResults cut = blind_sets(inputs, work, 5, true);  // ranks that own nothing
-    check(inputs, work, cut);
-    BOOST_TEST(bytes_of(seen.overlap) == bytes_of(cut.overlap));
-    BOOST_TEST(bytes_of(seen.overlap_summary) == bytes_of(cut.overlap_summary));
-    BOOST_TEST(bytes_of(seen.consensus) == bytes_of(cut.consensus));
+    const BlindSetResults on_last = blind_sets(inputs, work, true);  // ranks that own nothing
+    check(inputs, work, on_last);
+    BOOST_TEST(bytes_of(seen.overlap) == bytes_of(on_last.overlap));
+    BOOST_TEST(bytes_of(seen.overlap_summary) == bytes_of(on_last.overlap_summary));
+    BOOST_TEST(bytes_of(seen.consensus) == bytes_of(on_last.consensus));
 }
 
 BOOST_AUTO_TEST_CASE(cells_against_a_pooled_reference_stay_out_of_the_sets) {
@@ -445,13 +441,13 @@ BOOST_AUTO_TEST_CASE(cells_against_a_pooled_reference_stay_out_of_the_sets) {
     const std::size_t apart = positives_of(inputs, work, 0, true, false).size();
     BOOST_TEST(apart > 0);
     BOOST_TEST(positives_of(inputs, work, 0, false, false).size() == paired - apart);
-    check(inputs, work, blind_sets(inputs, work, 7, false));
+    check(inputs, work, blind_sets(inputs, work, false));
 }
 
 BOOST_AUTO_TEST_CASE(an_encoder_that_sees_everything_shares_nothing) {
     const campaign::Inputs inputs = made_inputs();
     const std::vector<TaskWork> work = made_work(inputs);
-    const BlindSetResults seen = blind_sets(inputs, work, 4096, false, true);
+    const BlindSetResults seen = blind_sets(inputs, work, false, true);
     check(inputs, work, seen, true);
     if (world().rank() != 0) return;
     for (Reader row{seen.overlap}; !row.done(); ++row.row) {
@@ -466,7 +462,7 @@ BOOST_AUTO_TEST_CASE(an_encoder_that_sees_everything_shares_nothing) {
 BOOST_AUTO_TEST_CASE(empty_sets_leave_the_families) {
     const campaign::Inputs inputs = made_inputs();
     const std::vector<TaskWork> work = made_work(inputs);
-    std::vector<Found> found = made_found(inputs, work, 4096, owner_of(inputs, work, false), false);
+    std::vector<Found> found = made_found(inputs, work, owner_of(inputs, work, false), false);
     for (Found& one : found)
         for (instruments::Discordance& query : one.primary) query.c_neg = 0;  // ties are not blind
     const BlindSetResults seen =
@@ -495,7 +491,7 @@ BOOST_AUTO_TEST_CASE(one_encoder_has_a_consensus_and_no_pairs) {
     campaign::Inputs inputs = made_inputs();
     for (study::Task& task : inputs.study.tasks) task.encoders.resize(1);
     const std::vector<TaskWork> work = made_work(inputs);
-    const BlindSetResults seen = blind_sets(inputs, work, 4096, false);
+    const BlindSetResults seen = blind_sets(inputs, work, false);
     check(inputs, work, seen);
     if (world().rank() != 0) return;
     BOOST_TEST(seen.overlap.rows() == 0);
@@ -515,7 +511,7 @@ BOOST_AUTO_TEST_CASE(one_encoder_has_a_consensus_and_no_pairs) {
 BOOST_AUTO_TEST_CASE(a_task_without_positives_has_its_rows) {
     const campaign::Inputs inputs = made_inputs("made.toml", {"operator.k=100", "operator.bank_cap=0"});
     const std::vector<TaskWork> work = made_work(inputs);
-    const BlindSetResults seen = blind_sets(inputs, work, 4096, false);
+    const BlindSetResults seen = blind_sets(inputs, work, false);
     check(inputs, work, seen);
     if (world().rank() != 0) return;
     BOOST_TEST(seen.overlap.rows() == 0);
@@ -534,7 +530,7 @@ BOOST_AUTO_TEST_CASE(missing_and_doubled_positives_are_faults_of_ours) {
     const campaign::Inputs inputs = made_inputs();
     const std::vector<TaskWork> work = made_work(inputs);
     for (const bool doubled : {false, true}) {
-        std::vector<Found> found = made_found(inputs, work, 4096, owner_of(inputs, work, true), false);
+        std::vector<Found> found = made_found(inputs, work, owner_of(inputs, work, true), false);
         if (!found.empty()) {
             if (doubled) found.push_back(found.front());
             if (!doubled) found.erase(found.begin());

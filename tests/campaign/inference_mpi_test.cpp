@@ -24,7 +24,6 @@ using campaign::CellResult;
 using campaign::Counted;
 using campaign::FindingResult;
 using campaign::Found;
-using campaign::SearchItem;
 using campaign::TaskWork;
 using instruments::Counts;
 
@@ -42,33 +41,21 @@ int threads() {
 
 const Log silent(Verbosity::quiet, false);
 
-/// The whole way of `candor run` between its files, over all ranks: items of at most `most` queries.
-Counted counted(const campaign::Inputs& inputs, const std::vector<TaskWork>& work, std::int64_t most,
+/// The whole way of `candor run` between its files, over all ranks: what was found is delivered in parts of
+/// at most `most` queries.
+Counted counted(const campaign::Inputs& inputs, const std::vector<TaskWork>& work, std::size_t most,
                 const neighbors::SearchOptions& options, bool all_on_last) {
     linalg::open_blas();
-    std::vector<SearchItem> items;
-    for (SearchItem item : campaign::search_items(inputs.study, work, made_dimensions)) {
-        const std::int64_t end = item.count;
-        for (item.first = 0; item.first < end; item.first += most) {
-            item.count = std::min(most, end - item.first);
-            items.push_back(item);
-        }
-    }
-    std::vector<int> placed = campaign::place_items(items, work, world().size());
-    if (all_on_last) std::ranges::fill(placed, world().size() - 1);
-    std::vector<Found> mine;
+    campaign::SearchPlan plan =
+        campaign::plan_search(inputs.study, work, made_dimensions, options, world().size());
+    if (all_on_last) std::ranges::fill(plan.rank, world().size() - 1);
     campaign::SearchCost cost;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        if (placed[i] != world().rank()) continue;
-        const TaskWork& here = work[items[i].work];
-        const std::size_t encoder = inputs.study.tasks[here.task].encoders[items[i].encoder];
-        const auto context = static_cast<std::size_t>(here.cells[items[i].cell].context);
-        mine.push_back(
-            search_one(inputs.study, here, items[i], made_rows(here, encoder, context), options, cost));
-    }
+    const auto parts = campaign::search_mpi(world(), inputs.study, work, plan, open_made(inputs.study, work),
+                                            options, silent, cost);
     const auto owners = campaign::counting_owners(inputs.study, work, world().size());
     return campaign::count_mpi(world(), inputs.study, work,
-                               campaign::deliver_mpi(world(), work, mine, owners), options.threads, silent);
+                               campaign::deliver_mpi(world(), work, cut(parts, most), owners),
+                               options.threads, silent);
 }
 
 /// The counts of one cell under one rule with patients counted `times` each, pair by pair.
@@ -181,9 +168,7 @@ void check_against_definition(const campaign::Inputs& inputs, const std::vector<
                 const study::Cell& cell = here.cells[c];
                 if (!cell.scored()) continue;
                 const auto rows = made_rows(here, task.encoders[e], static_cast<std::size_t>(cell.context));
-                const Found found = found_by_definition(
-                    inputs.study, here, {w, e, c, 0, static_cast<std::int64_t>(cell.queries.size()), 0},
-                    rows);
+                const Found found = found_by_definition(inputs.study, work, w, e, c, rows);
                 std::size_t scored = 0;  // the first draw of the rule among the candidates that score
                 for (std::size_t r = 0; r < here.rules.size(); ++r) {
                     const auto draws = static_cast<std::size_t>(std::ranges::count_if(
@@ -262,7 +247,7 @@ BOOST_AUTO_TEST_CASE(what_is_counted_is_the_definition_at_any_rank_count_block_s
     const campaign::Inputs inputs = made_inputs();
     const std::vector<TaskWork> work = made_work(inputs);
     for (const bool all_on_last : {false, true}) {
-        const Counted seen = all_on_last ? counted(inputs, work, 7, {19, threads()}, true)
+        const Counted seen = all_on_last ? counted(inputs, work, 7, {19, threads(), 30}, true)
                                          : counted(inputs, work, 4096, {512, 1}, false);
         if (world().rank() == 0) {
             check_against_definition(inputs, work, seen);

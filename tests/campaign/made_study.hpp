@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "candor/base/matrix.hpp"
 #include "candor/base/random.hpp"
 #include "candor/campaign/inputs.hpp"
+#include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/neighbors/row_set.hpp"
 #include "candor/study/pool.hpp"
@@ -105,6 +107,15 @@ inline neighbors::RowSet made_rows(const campaign::TaskWork& work, std::size_t e
                           matrix.row(static_cast<std::int64_t>(i)).begin());
     }
     return neighbors::RowSet(std::move(matrix));
+}
+
+/// Rows of the made study for a search. The study and the work must outlive it.
+inline campaign::OpenRows open_made(const study::Study& study, const std::vector<campaign::TaskWork>& work) {
+    return [&study, &work](const campaign::SearchGroup& group) -> std::unique_ptr<neighbors::RowSource> {
+        const campaign::TaskWork& here = work[group.work];
+        return std::make_unique<neighbors::RowSet>(made_rows(
+            here, study.tasks[here.task].encoders[group.encoder], static_cast<std::size_t>(group.context)));
+    };
 }
 
 }  // namespace candor::testing

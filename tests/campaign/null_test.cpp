@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <numeric>
 
 #include "candor/base/random.hpp"
@@ -129,21 +130,22 @@ std::map<study::Rule, Mean> average_d(const Cohort& cohort, study::Rule primary,
         shuffle_labels(cohort, static_cast<std::uint64_t>(round), table);
         const std::vector<study::Table> tables{table};
         const study::Pool draft = study::draft_pool(study, study.tasks[0], tables);
-        const campaign::TaskWork work =
-            campaign::make_work(study, 0, study::final_pool(study, study.tasks[0], draft, {}));
-        const study::Cell& cell = work.cells.front();
+        const std::vector<campaign::TaskWork> work{
+            campaign::make_work(study, 0, study::final_pool(study, study.tasks[0], draft, {}))};
+        const study::Cell& cell = work[0].cells.front();
         BOOST_REQUIRE(cell.scored());
         BOOST_REQUIRE_EQUAL(cell.candidates.front().n, expected_n);
 
-        Matrix<float> ordered(cohort.rows(), dimension);
-        for (std::int64_t row = 0; row < cohort.rows(); ++row) {
-            std::ranges::copy(features.row(work.pool.table_row[static_cast<std::size_t>(row)].value),
-                              ordered.row(row).begin());
-        }
-        const neighbors::RowSet rows(std::move(ordered));
-        campaign::SearchCost cost;
+        const auto open = [&](const campaign::SearchGroup&) -> std::unique_ptr<neighbors::RowSource> {
+            Matrix<float> ordered(cohort.rows(), dimension);
+            for (std::int64_t row = 0; row < cohort.rows(); ++row) {
+                std::ranges::copy(features.row(work[0].pool.table_row[static_cast<std::size_t>(row)].value),
+                                  ordered.row(row).begin());
+            }
+            return std::make_unique<neighbors::RowSet>(std::move(ordered));
+        };
+        const campaign::Found found = search_alone(study, work, {dimension}, open, {64, 1}).at(0);
         const auto queries = static_cast<std::int64_t>(cell.queries.size());
-        const campaign::Found found = search_one(study, work, {0, 0, 0, 0, queries, 0}, rows, {64, 1}, cost);
         for (std::size_t c = 0; c < cell.candidates.size(); ++c) {
             const auto discordant = std::ranges::count(found.sign[c], std::int8_t{1});
             rates[cell.candidates[c].rule].push_back(static_cast<double>(discordant) /

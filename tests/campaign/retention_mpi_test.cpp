@@ -144,37 +144,21 @@ std::set<std::string> expected_images(const campaign::Inputs& inputs, const Task
     return images;
 }
 
-/// All finds of a task's encoders, and those that this rank owns.
-std::vector<Found> found_all(const campaign::Inputs& inputs, const std::vector<TaskWork>& work) {
-    std::vector<Found> found;
-    for (const campaign::SearchItem& item : campaign::search_items(inputs.study, work, made_dimensions)) {
-        const TaskWork& here = work[item.work];
-        const std::size_t encoder = inputs.study.tasks[here.task].encoders[item.encoder];
-        const auto context = static_cast<std::size_t>(here.cells[item.cell].context);
-        found.push_back(found_by_definition(inputs.study, here, item, made_rows(here, encoder, context)));
-    }
-    std::ranges::sort(found, {}, [](const Found& f) {
-        return std::tuple(f.item.work, f.item.encoder, f.item.cell, f.item.first);
-    });
-    return found;
-}
-
 /// DM of each image that is a positive query of a scored cell of the finding.
 std::map<std::string, double> margins_of(const std::vector<TaskWork>& work, const std::vector<Found>& found,
                                          std::size_t w, std::size_t encoder, std::size_t finding) {
     std::map<std::string, double> margins;
     for (const Found& one : found) {
-        if (one.item.work != w || one.item.encoder != encoder) continue;
-        const study::Cell& cell = work[w].cells[one.item.cell];
+        if (one.work != w || one.encoder != encoder) continue;
+        const study::Cell& cell = work[w].cells[one.cell];
         if (static_cast<std::size_t>(cell.finding) != finding) continue;
-        for (std::int64_t q = one.item.first;
-             q < std::min(one.item.first + one.item.count, cell.positive_queries); ++q) {
+        for (std::int64_t q = 0; q < cell.positive_queries; ++q) {
             const auto row =
                 work[w]
                     .contexts[static_cast<std::size_t>(cell.context)]
                     .rows[static_cast<std::size_t>(cell.queries[static_cast<std::size_t>(q)].value)];
             margins[work[w].pool.image[static_cast<std::size_t>(row.value)]] =
-                one.primary[static_cast<std::size_t>(q - one.item.first)].margin();
+                one.primary[static_cast<std::size_t>(q)].margin();
         }
     }
     return margins;
@@ -369,12 +353,13 @@ BOOST_AUTO_TEST_CASE(the_table_is_that_of_the_definition) {
     const ErasedAudit audit = disk.audit();
     BOOST_CHECK(audit.problems(disk.inputs.study).empty());
     const std::vector<TaskWork> work = made_work(disk.inputs);
-    const std::vector<Found> found = found_all(disk.inputs, work);
+    const std::vector<Found> found =
+        all_by_definition(disk.inputs.study, work, open_made(disk.inputs.study, work));
     std::vector<Found> owned;
     const auto owner = campaign::counting_owners(disk.inputs.study, work, world().size());
     for (const Found& one : found) {
-        const auto finding = static_cast<std::size_t>(work[one.item.work].cells[one.item.cell].finding);
-        if (owner(one.item.work, one.item.encoder, finding) == world().rank()) owned.push_back(one);
+        const auto finding = static_cast<std::size_t>(work[one.work].cells[one.cell].finding);
+        if (owner(one.work, one.encoder, finding) == world().rank()) owned.push_back(one);
     }
     const int threads = world().size() == 1 ? 2 : 1;
     const campaign::RetentionResults results =
