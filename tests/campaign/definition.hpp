@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../neighbors/decided_sets.hpp"
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/search_plan.hpp"
 #include "candor/campaign/work.hpp"
@@ -115,8 +116,8 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
         for (const campaign::SearchTask& task : plan.tasks) {
             if (task.group == g) census.meet(task.encounter.i, task.encounter.j);
         }
-        for (std::int64_t panel = 0; panel < group.panels; ++panel) census.decide(panel);
-        const std::vector<neighbors::NeighborSets> sets = census.take();
+        std::vector<neighbors::NeighborSets> sets = blank_sets(questions, study.op.k);
+        for (std::int64_t panel = 0; panel < group.panels; ++panel) put(sets, census.decide(panel));
         std::size_t next = 0;
         for (const std::size_t c : group.cells) {
             const study::Cell& cell = work[group.work].cells[c];

@@ -45,7 +45,7 @@ struct Asked {
 
 /// The first rows of a census as a panel.
 struct Panel {
-    explicit Panel(std::int64_t count) : census(rows, asked.questions, 16) {
+    explicit Panel(std::int64_t count) : census(rows, asked.questions, {}, 16, rows) {
         const neighbors::RowSet source(gaussian<float>(rows, 8));
         std::vector<ContextRow> which;
         for (std::int64_t u = 0; u < count; ++u) which.push_back(census.row(u));
@@ -230,14 +230,14 @@ BOOST_AUTO_TEST_CASE(a_crowd_is_noticed_and_packed) {
     const std::vector<ContextRow> list = first_rows(many), query{ContextRow(0)};
     const std::vector<Reach> reach{{many, 0}};
     const std::vector<Question> questions{{list, query, reach}};
-    const neighbors::CensusRows census(many, questions, 512);
+    const neighbors::CensusRows census(many, questions, {}, 512, many);
     const neighbors::RowSet source(gaussian<float>(many, 2));
     const neighbors::PanelRows numbers = neighbors::load_panel(
         source, std::vector<ContextRow>{census.row(0)}, neighbors::Centring(source.read(query)), nullptr);
     BOOST_REQUIRE(census.row(0).value == 0);
     const neighbors::Scale scale{numbers.radius[0], 0, 1};
     PanelSinks sinks(census, 1, k, 0, numbers, scale);
-    sinks.face(0, 1, census.blocks().front());
+    sinks.face(0, 1, census.panels().front().front());
     std::int64_t noticed = -1;
     for (std::int64_t other = 0; other < many; ++other) {
         sinks.take(0, other, 0.5F);
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_crowd_is_noticed_and_packed) {
     // k + 3 have room in the sink, and the row itself is none.
     BOOST_TEST(noticed == 4096 + 1 + k + 3);
     PanelSinks again(census, 1, k, 0, numbers, scale);
-    again.face(0, 1, census.blocks().front());
+    again.face(0, 1, census.panels().front().front());
     again.add(sinks.pack());
     BOOST_TEST(again.is_crowded(0));
     for (PanelSinks* one : {&sinks, &again}) {
