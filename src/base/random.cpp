@@ -2,6 +2,9 @@
 
 #include <Random123/philox.h>
 
+#include <algorithm>
+
+#include "base/draw_counts.hpp"
 #include "candor/base/hash.hpp"
 
 namespace candor {
@@ -29,6 +32,14 @@ __extension__ using Product = unsigned __int128;
 
 std::uint64_t Stream::below(std::uint64_t i, std::uint64_t bound) const {
     return static_cast<std::uint64_t>((static_cast<Product>(bits(i)) * bound) >> 64);
+}
+
+bool Stream::count_below(std::uint64_t draws, std::span<std::uint8_t> counts) const {
+    std::ranges::fill(counts, std::uint8_t{0});
+    if (!count_by_vectors(key_, item_, draws, counts)) {
+        for (std::uint64_t i = 0; i < draws; ++i) ++counts[below(i, counts.size())];
+    }
+    return sum_of_counts(counts) == draws;  // a count that starts again at 0 is 256 too small
 }
 
 double Stream::uniform(std::uint64_t i) const {

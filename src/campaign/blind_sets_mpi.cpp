@@ -355,21 +355,23 @@ void resample(const study::Study& study, const TaskWork& work, std::vector<Posit
               int threads) {
     const stats::Resampling resampling(study.seed, study.tasks[work.task].id, work.pool.clusters,
                                        study.bootstrap.resamples);
-    for (std::int64_t first = 0; first < resampling.resamples(); first += stats::resample_block) {
-        const std::int64_t count = std::min(stats::resample_block, resampling.resamples() - first);
-        Matrix<std::uint16_t> weights(resampling.patients(), count);
-        resampling.weights(first, count, weights.view());
-        for_each_on_threads(threads, std::ssize(findings), [&](std::int64_t f) {
-            Positives& finding = findings[static_cast<std::size_t>(f)];
-            const auto add = [&](const std::vector<std::int64_t>& values, std::vector<std::int64_t>& sums) {
-                const auto block =
-                    std::span(sums).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-                stats::weighted_sums(weights.view(), finding.patient, values, block);
-            };
-            add(finding.by_consensus, finding.resampled_blind);
-            add(finding.counted, finding.resampled_n);
-        });
+    std::vector<std::array<stats::WeightedSums, 2>> sums;  // of each finding: blind, counted
+    for (const Positives& finding : findings) {
+        const stats::RowPatients rows(finding.patient);
+        sums.push_back(
+            {stats::WeightedSums(rows, finding.by_consensus), stats::WeightedSums(rows, finding.counted)});
     }
+    resampling.for_each_block([&](MatrixView<const stats::Weight> weights, std::int64_t first) {
+        const auto part = [&](std::vector<std::int64_t>& values) {
+            return std::span(values).subspan(static_cast<std::size_t>(first),
+                                             static_cast<std::size_t>(weights.cols));
+        };
+        for_each_on_threads(threads, std::ssize(findings), [&](std::int64_t f) {
+            const auto at = static_cast<std::size_t>(f);
+            sums[at][0].add(weights, part(findings[at].resampled_blind));
+            sums[at][1].add(weights, part(findings[at].resampled_n));
+        });
+    });
 }
 
 /// A row of consensus: the findings of `level` taken together.

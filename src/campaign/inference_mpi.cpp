@@ -119,18 +119,15 @@ void resample(const study::Study& study, const TaskWork& work, std::vector<Count
     const stats::Resampling resampling(study.seed, study.tasks[work.task].id, work.pool.clusters,
                                        study.bootstrap.resamples);
     for (Counting& one : counting) one.resampled.resize(static_cast<std::size_t>(study.bootstrap.resamples));
-    for (std::int64_t first = 0; first < resampling.resamples(); first += stats::resample_block) {
-        const std::int64_t count = std::min(stats::resample_block, resampling.resamples() - first);
-        Matrix<std::uint16_t> weights(resampling.patients(), count);
-        resampling.weights(first, count, weights.view());
+    resampling.for_each_block([&](MatrixView<const stats::Weight> weights, std::int64_t first) {
         for_each_on_threads(threads, static_cast<std::int64_t>(counting.size()), [&](std::int64_t i) {
             Counting& one = counting[static_cast<std::size_t>(i)];
-            one.counter.count(weights.view(),
-                              std::span(one.resampled)
-                                  .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+            one.counter.count(weights, std::span(one.resampled)
+                                           .subspan(static_cast<std::size_t>(first),
+                                                    static_cast<std::size_t>(weights.cols)));
         });
-        progress.advance(static_cast<double>(count) * static_cast<double>(counting.size()));
-    }
+        progress.advance(static_cast<double>(weights.cols) * static_cast<double>(counting.size()));
+    });
 }
 
 }  // namespace

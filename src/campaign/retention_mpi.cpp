@@ -200,22 +200,19 @@ void resample(const study::Study& study, const TaskWork& work, std::span<Measure
         one.result.tally.resampled_rows.resize(all);
         one.result.correlation.resampled.assign(one.spearman ? all : 0, undefined);
     }
-    for (std::int64_t first = 0; first < resampling.resamples(); first += stats::resample_block) {
-        const std::int64_t count = std::min(stats::resample_block, resampling.resamples() - first);
-        Matrix<std::uint16_t> weights(resampling.patients(), count);
-        resampling.weights(first, count, weights.view());
+    resampling.for_each_block([&](MatrixView<const stats::Weight> weights, std::int64_t first) {
         const auto part = [&](auto& values) {
             return std::span(values).subspan(static_cast<std::size_t>(first),
-                                             static_cast<std::size_t>(count));
+                                             static_cast<std::size_t>(weights.cols));
         };
         for_each_on_threads(threads, std::ssize(measured), [&](std::int64_t i) {
             Measured& one = measured[static_cast<std::size_t>(i)];
-            one.counter.count(weights.view(), part(one.result.tally.resampled_sum),
+            one.counter.count(weights, part(one.result.tally.resampled_sum),
                               part(one.result.tally.resampled_rows));
-            if (one.spearman) one.spearman->correlate(weights.view(), part(one.result.correlation.resampled));
+            if (one.spearman) one.spearman->correlate(weights, part(one.result.correlation.resampled));
         });
-        progress.advance(static_cast<double>(count) * static_cast<double>(measured.size()));
-    }
+        progress.advance(static_cast<double>(weights.cols) * static_cast<double>(measured.size()));
+    });
 }
 
 void put_result(ByteWriter& out, const Measured& one) {

@@ -81,7 +81,7 @@ RetentionCounter::RetentionCounter(std::span<const double> rho, std::span<const 
     }
 }
 
-void RetentionCounter::count(MatrixView<const std::uint16_t> weights, std::span<double> sum,
+void RetentionCounter::count(MatrixView<const stats::Weight> weights, std::span<double> sum,
                              std::span<std::int64_t> rows) const {
     CANDOR_REQUIRE(std::cmp_equal(sum.size(), weights.cols) && rows.size() == sum.size(),
                    std::to_string(weights.cols) + " resamples, " + std::to_string(sum.size()) + " sums");
@@ -91,7 +91,7 @@ void RetentionCounter::count(MatrixView<const std::uint16_t> weights, std::span<
     std::ranges::fill(sum, 0.0);
     std::ranges::fill(rows, 0);
     for (const Patient& mine : patients_) {
-        const std::span<const std::uint16_t> w = weights.row(mine.patient);
+        const std::span<const stats::Weight> w = weights.row(mine.patient);
         for (std::size_t b = 0; b < w.size(); ++b) {
             sum[b] += w[b] * mine.sum;
             rows[b] += w[b] * mine.rows;

@@ -1,10 +1,8 @@
 #include "candor/instruments/tally.hpp"
 
 #include <limits>
-#include <map>
 
 #include "candor/base/error.hpp"
-#include "candor/stats/weighted_sums.hpp"
 
 namespace candor::instruments {
 
@@ -60,20 +58,10 @@ Tally& Tally::operator+=(const Tally& other) {
     return *this;
 }
 
-void CellCounter::add_column(std::int64_t Counts::*target, std::span<const std::int32_t> patient,
+void CellCounter::add_column(std::int64_t Counts::*target, const stats::RowPatients& rows,
                              std::span<const std::int64_t> value) {
-    std::map<std::int32_t, std::int64_t> sums;
-    for (std::size_t i = 0; i < patient.size(); ++i) {
-        sums[patient[i]] += value[i];
-        observed_.observed.*target += value[i];
-    }
-    Column column{{}, {}, target};
-    for (const auto& [who, sum] : sums) {
-        if (sum == 0) continue;
-        column.patient.push_back(who);
-        column.value.push_back(sum);
-    }
-    columns_.push_back(std::move(column));
+    columns_.push_back({stats::WeightedSums(rows, value), target});
+    observed_.observed.*target += columns_.back().sums.observed();
 }
 
 CellCounter::CellCounter(std::span<const std::int32_t> patient, MatrixView<const std::int8_t> discordant,
@@ -81,6 +69,7 @@ CellCounter::CellCounter(std::span<const std::int32_t> patient, MatrixView<const
                          std::int64_t positives) {
     const auto p = static_cast<std::size_t>(positives);
     const std::int64_t draws = discordant.cols;
+    const stats::RowPatients of_positives(patient.first(p));
     std::vector<std::int64_t> value(p);
     observed_.discordant_by_draw.assign(static_cast<std::size_t>(draws), 0);
     for (std::size_t i = 0; i < p; ++i) {
@@ -90,14 +79,14 @@ CellCounter::CellCounter(std::span<const std::int32_t> patient, MatrixView<const
             observed_.discordant_by_draw[r] += row[r];
         }
     }
-    add_column(&Counts::discordant, patient.first(p), value);
+    add_column(&Counts::discordant, of_positives, value);
     for (std::size_t i = 0; i < p; ++i) {
         value[i] = 0;
         for (const std::int8_t tie : ties.row(static_cast<std::int64_t>(i))) value[i] += tie;
     }
-    add_column(&Counts::ties, patient.first(p), value);
+    add_column(&Counts::ties, of_positives, value);
     value.assign(p, draws);
-    add_column(&Counts::queries, patient.first(p), value);
+    add_column(&Counts::queries, of_positives, value);
     if (margin.empty()) return;
 
     const auto right = [&](std::size_t from, std::size_t to, double sign) {
@@ -108,10 +97,11 @@ CellCounter::CellCounter(std::span<const std::int32_t> patient, MatrixView<const
         return halves;
     };
     const std::size_t all = margin.size();
-    add_column(&Counts::positive_right, patient.first(p), right(0, p, -1));
-    add_column(&Counts::positives, patient.first(p), std::vector<std::int64_t>(p, 1));
-    add_column(&Counts::negative_right, patient.subspan(p), right(p, all, +1));
-    add_column(&Counts::negatives, patient.subspan(p), std::vector<std::int64_t>(all - p, 1));
+    add_column(&Counts::positive_right, of_positives, right(0, p, -1));
+    add_column(&Counts::positives, of_positives, std::vector<std::int64_t>(p, 1));
+    const stats::RowPatients of_negatives(patient.subspan(p));
+    add_column(&Counts::negative_right, of_negatives, right(p, all, +1));
+    add_column(&Counts::negatives, of_negatives, std::vector<std::int64_t>(all - p, 1));
 
     std::vector<double> score(all);
     for (std::size_t i = 0; i < all; ++i) score[i] = -margin[i];
@@ -121,12 +111,12 @@ CellCounter::CellCounter(std::span<const std::int32_t> patient, MatrixView<const
     observed_.observed.pairs = pairs_.front().pairs();
 }
 
-void CellCounter::count(MatrixView<const std::uint16_t> weights, std::span<Counts> into) const {
+void CellCounter::count(MatrixView<const stats::Weight> weights, std::span<Counts> into) const {
     const auto width = static_cast<std::size_t>(weights.cols);
     std::vector<std::int64_t> sums(width), pairs(width);
     for (const Column& column : columns_) {
         sums.assign(width, 0);
-        stats::weighted_sums(weights, column.patient, column.value, sums);
+        column.sums.add(weights, sums);
         for (std::size_t b = 0; b < width; ++b) into[b].*column.target += sums[b];
     }
     for (const stats::PairCounter& counter : pairs_) {

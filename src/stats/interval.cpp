@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
+#include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -18,6 +20,30 @@ constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
 void require_confidence(double confidence) {
     CANDOR_REQUIRE(confidence > 0 && confidence < 1, "confidence " + format_real(confidence));
+}
+
+/// Sorts as far as the quantiles `q`, ascending, need it: their neighbours and both ends come to their
+/// places.
+void sort_around(std::vector<double>& values, std::initializer_list<double> q) {
+    if (values.empty()) return;
+    auto done = values.begin();
+    const auto place = [&](std::size_t i) {
+        const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size() - 1));
+        if (at < done) return;
+        if (at == done) {
+            std::iter_swap(at, std::min_element(done, values.end()));
+        } else {
+            std::nth_element(done, at, values.end());
+        }
+        done = at + 1;
+    };
+    place(0);
+    for (const double one : q) {
+        const auto i = static_cast<std::size_t>(static_cast<double>(values.size() - 1) * one);
+        place(i);
+        place(i + 1);
+    }
+    place(values.size() - 1);
 }
 
 }  // namespace
@@ -38,8 +64,8 @@ Interval percentile_interval(std::span<const double> replicates, double confiden
     std::vector<double> sorted;
     sorted.reserve(replicates.size());
     std::ranges::copy_if(replicates, std::back_inserter(sorted), [](double v) { return !std::isnan(v); });
-    std::ranges::sort(sorted);
     const double tail = (1 - confidence) / 2;
+    sort_around(sorted, {tail, 1 - tail});
     return {quantile(sorted, tail), quantile(sorted, 1 - tail), static_cast<std::int64_t>(sorted.size()),
             !sorted.empty() && sorted.front() == sorted.back()};
 }

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "candor/base/error.hpp"
-#include "candor/stats/resampling.hpp"
 
 namespace candor::stats {
 
@@ -69,7 +68,7 @@ WeightedSpearman::WeightedSpearman(std::span<const double> x, std::span<const do
     }
 }
 
-void WeightedSpearman::correlate(MatrixView<const std::uint16_t> weights, std::span<double> rho) const {
+void WeightedSpearman::correlate(MatrixView<const Weight> weights, std::span<double> rho) const {
     CANDOR_REQUIRE(weights.cols <= resample_block && static_cast<std::int64_t>(rho.size()) == weights.cols,
                    std::to_string(weights.cols) + " resamples, " + std::to_string(rho.size()) + " results");
     CANDOR_REQUIRE(last_patient_ < weights.rows,
@@ -79,7 +78,7 @@ void WeightedSpearman::correlate(MatrixView<const std::uint16_t> weights, std::s
 
     Block all{};  // pairs drawn
     for (const std::int32_t p : patient_by_x_) {
-        const std::uint16_t* const w = drawn(p);
+        const Weight* const w = drawn(p);
         for (std::int64_t b = 0; b < n; ++b) all[b] += w[b];
     }
     const std::int64_t most = std::ranges::max(all);
@@ -98,7 +97,7 @@ void WeightedSpearman::correlate(MatrixView<const std::uint16_t> weights, std::s
     for (std::size_t g = 0; g < end_x_.size(); ++g) {
         Block run{};
         for (; i < end_x_[g]; ++i) {
-            const std::uint16_t* const w = drawn(patient_by_x_[static_cast<std::size_t>(i)]);
+            const Weight* const w = drawn(patient_by_x_[static_cast<std::size_t>(i)]);
             for (std::int64_t b = 0; b < n; ++b) run[b] += w[b];
         }
         const std::span<std::int32_t> rank = rank_x.row(static_cast<std::int64_t>(g));
@@ -113,7 +112,7 @@ void WeightedSpearman::correlate(MatrixView<const std::uint16_t> weights, std::s
         Block run{}, ranks{};
         for (; i < end; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            const std::uint16_t* const w = drawn(patient_by_y_[at]);
+            const Weight* const w = drawn(patient_by_y_[at]);
             const std::int32_t* const x = rank_x.row(group_x_[at]).data();
             for (std::int64_t b = 0; b < n; ++b) {
                 run[b] += w[b];

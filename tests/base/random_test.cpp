@@ -1,5 +1,6 @@
 #include "candor/base/random.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "candor/base/hash.hpp"
+#include "testing/vector_targets.hpp"
 
 using namespace candor;
 
@@ -103,6 +105,43 @@ BOOST_AUTO_TEST_CASE(numbers_below_a_bound_reach_every_value_equally) {
         BOOST_TEST(stream.below(i, large) == top);
         BOOST_TEST(stream.below(i, 1) == 0);
     }
+}
+
+// Draws about the vectors of every size, and bounds from one number up to more than 16 bits.
+BOOST_AUTO_TEST_CASE(numbers_are_counted_as_they_are_drawn) {
+    on_every_vector_target([] {
+        for (const std::uint64_t item :
+             {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{0x123456789abcdef0}}) {
+            const Stream stream(5, "counted", item);
+            for (const std::uint64_t draws : {0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 1000}) {
+                for (const std::size_t bound : {2, 5, 8000, 100000}) {
+                    std::vector<std::uint64_t> expected(bound);
+                    for (std::uint64_t i = 0; i < draws; ++i) ++expected[stream.below(i, bound)];
+                    std::vector<std::uint8_t> counts(bound, 77);
+                    const bool fit = stream.count_below(draws, counts);
+                    BOOST_TEST(fit == (std::ranges::max(expected) < 256));
+                    if (fit) BOOST_TEST(std::ranges::equal(counts, expected));
+                }
+            }
+        }
+        std::vector<std::uint8_t> one(1);
+        BOOST_TEST(Stream(5, "counted", 0).count_below(255, one));
+        BOOST_TEST(one[0] == 255);
+        BOOST_TEST(!Stream(5, "counted", 0).count_below(256, one));
+        BOOST_TEST(Stream(5, "counted", 0).count_below(0, {}));
+    });
+}
+
+// The low word of a number decides one draw in 2^32 / bound: some 90 of these.
+BOOST_AUTO_TEST_CASE(numbers_are_counted_to_their_last_bit) {
+    on_every_vector_target([] {
+        constexpr std::uint64_t bound = 20'000'000, draws = 20'000;
+        const Stream stream(6, "counted", 1);
+        std::vector<std::uint8_t> expected(bound), counts(bound);
+        for (std::uint64_t i = 0; i < draws; ++i) ++expected[stream.below(i, bound)];
+        BOOST_TEST(stream.count_below(draws, counts));
+        BOOST_TEST((counts == expected));
+    });
 }
 
 BOOST_AUTO_TEST_CASE(uniform_numbers_lie_inside_and_are_spread) {

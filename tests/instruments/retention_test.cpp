@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(resampled_means_are_those_of_the_drawn_rows) {
     BOOST_CHECK_EQUAL(counter.observed().rows, 6);
 
     const stats::Resampling resampling(7, "t", 6, 64);
-    Matrix<std::uint16_t> weights(6, 64);
+    Matrix<stats::Weight> weights(6, 64);
     resampling.weights(0, 64, weights.view());
     RetentionTally tally = counter.observed();
     tally.resampled_sum.assign(64, 99);
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(resampled_means_are_those_of_the_drawn_rows) {
     for (std::size_t b = 0; b < 64; ++b) {
         double sum = 0, rows = 0;
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::uint16_t w = weights.row(patient[i])[b];
+            const stats::Weight w = weights.row(patient[i])[b];
             sum += w * values[i];
             rows += w;
         }
@@ -109,11 +109,11 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     const std::vector<std::int32_t> patient{0, 3}, negative{0, -1}, one{0};
     BOOST_CHECK_THROW(RetentionCounter(values, one), InternalError);
     BOOST_CHECK_THROW(RetentionCounter(values, negative), InternalError);
-    Matrix<std::uint16_t> weights(3, 2);
+    Matrix<stats::Weight> weights(3, 2);
     std::vector<double> sum(2);
     std::vector<std::int64_t> rows(2), few(1);
     BOOST_CHECK_THROW(RetentionCounter(values, patient).count(weights.view(), sum, rows), InternalError);
-    Matrix<std::uint16_t> enough(4, 2);
+    Matrix<stats::Weight> enough(4, 2);
     BOOST_CHECK_THROW(RetentionCounter(values, patient).count(enough.view(), sum, few), InternalError);
 }
 

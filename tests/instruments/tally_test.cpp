@@ -73,14 +73,11 @@ CellCounter counter_of(const CellQueries& queries, bool with_margins) {
 Tally tally_of(const CellCounter& counter, const stats::Resampling& resampling) {
     Tally tally = counter.observed();
     tally.resampled.resize(static_cast<std::size_t>(resampling.resamples()));
-    for (std::int64_t first = 0; first < resampling.resamples(); first += stats::resample_block) {
-        const std::int64_t count = std::min(stats::resample_block, resampling.resamples() - first);
-        Matrix<std::uint16_t> weights(resampling.patients(), count);
-        resampling.weights(first, count, weights.view());
-        counter.count(weights.view(),
+    resampling.for_each_block([&](MatrixView<const stats::Weight> weights, std::int64_t first) {
+        counter.count(weights,
                       std::span(tally.resampled)
-                          .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-    }
+                          .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(weights.cols)));
+    });
     return tally;
 }
 
@@ -170,8 +167,8 @@ BOOST_AUTO_TEST_CASE(counts_by_hand) {
     BOOST_TEST(seen.margin_auroc() == 7.0 / 12);
     BOOST_TEST(seen.balanced_accuracy() == 0.5);
 
-    Matrix<std::uint16_t> weights(3, 2);
-    const std::uint16_t drawn[3][2] = {{2, 0}, {0, 3}, {1, 0}};
+    Matrix<stats::Weight> weights(3, 2);
+    const stats::Weight drawn[3][2] = {{2, 0}, {0, 3}, {1, 0}};
     for (std::int64_t p = 0; p < 3; ++p) std::ranges::copy(drawn[p], weights.row(p).begin());
     std::vector<Counts> resampled(2);
     counter.count(weights.view(), resampled);

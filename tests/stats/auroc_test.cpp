@@ -9,6 +9,7 @@
 
 #include "candor/stats/resampling.hpp"
 #include "says.hpp"
+#include "testing/vector_targets.hpp"
 
 using namespace candor;
 using namespace candor::stats;
@@ -37,9 +38,15 @@ double observed(const PairCounter& pairs) {
     return auroc(pairs.twice_wins(), pairs.pairs());
 }
 
+Matrix<Weight> matrix(const std::vector<std::vector<Weight>>& rows) {
+    Matrix<Weight> weights(std::ssize(rows), std::ssize(rows.front()));
+    for (std::int64_t p = 0; p < weights.rows(); ++p)
+        std::ranges::copy(rows[static_cast<std::size_t>(p)], weights.row(p).begin());
+    return weights;
+}
+
 /// The definition in each column of `weights`, pair by pair.
-void check_against_definition(const Side& positive, const Side& negative,
-                              MatrixView<const std::uint16_t> weights) {
+void check_against_definition(const Side& positive, const Side& negative, MatrixView<const Weight> weights) {
     const auto n = static_cast<std::size_t>(weights.cols);
     std::vector<std::int64_t> wins(n, 17), pairs(n, 40), expected_wins(wins), expected_pairs(pairs);
     std::int64_t plain_wins = 0, plain_pairs = 0;
@@ -102,71 +109,105 @@ BOOST_AUTO_TEST_CASE(one_class_has_no_auroc) {
     BOOST_CHECK(std::isnan(observed(counter(Side({1, 2}), Side()))));
     BOOST_CHECK(std::isnan(observed(counter(Side(), Side({1, 2})))));
     BOOST_CHECK(std::isnan(observed(counter(Side(), Side()))));
-    std::vector<std::uint16_t> weights(6, 3);
+    const Matrix<Weight> weights = matrix({{3, 3, 3}, {3, 3, 3}});
     std::vector<std::int64_t> wins(3), pairs(3);
-    counter(Side({1, 2}), Side()).count({weights.data(), 2, 3, 3}, wins, pairs);
+    counter(Side({1, 2}), Side()).count(weights.view(), wins, pairs);
     BOOST_CHECK(wins == std::vector<std::int64_t>(3) && pairs == std::vector<std::int64_t>(3));
 }
 
 // Scores from 1 (all tied) to 1000 (hardly a tie) values; patients shared by both labels; block widths
-// around 64.
+// about the vectors of every size.
 BOOST_AUTO_TEST_CASE(counts_are_the_definition) {
-    for (const std::int64_t values : {1, 2, 7, 1000}) {
-        for (const std::int64_t resamples : {1, 40, 63, 64}) {
-            Side positive, negative;
-            for (std::int64_t i = 0; i < 90; ++i) {
-                Side& side = i * i % 7 < 3 ? positive : negative;
-                side.score.push_back(static_cast<double>(i * 7919 % 1009 % values) - 3);
-                side.patient.push_back(static_cast<std::int32_t>(i * 31 % 23));
+    on_every_vector_target([] {
+        for (const std::int64_t values : {1, 2, 7, 1000}) {
+            for (const std::int64_t resamples : {1, 15, 16, 17, 32, 33, 40, 63, 64}) {
+                Side positive, negative;
+                for (std::int64_t i = 0; i < 90; ++i) {
+                    Side& side = i * i % 7 < 3 ? positive : negative;
+                    side.score.push_back(static_cast<double>(i * 7919 % 1009 % values) - 3);
+                    side.patient.push_back(static_cast<std::int32_t>(i * 31 % 23));
+                }
+                Matrix<Weight> weights(23, resamples);
+                Resampling(5, "pairs", 23, resamples).weights(0, resamples, weights.view());
+                check_against_definition(positive, negative, std::as_const(weights).view());
             }
-            Matrix<std::uint16_t> weights(23, resamples);
-            Resampling(5, "pairs", 23, resamples).weights(0, resamples, weights.view());
-            check_against_definition(positive, negative, std::as_const(weights).view());
         }
-    }
+    });
 }
 
-// 70,000 rows of weight 65535 add up to more than 2^32, on either side, so that the 64-bit sums must serve.
-// Row i has score i mod 3 (23,334 + 23,333 + 23,333 rows) against scores 0 and 1: one, three, four half wins.
-BOOST_AUTO_TEST_CASE(sums_beyond_32_bits_are_exact) {
-    Side many, two({0, 1});
-    for (int i = 0; i < 70000; ++i) {
-        many.score.push_back(i % 3);
-        many.patient.push_back(2);
-    }
-    const std::vector<std::uint16_t> weights = {1, 1, 1, 2, 65535, 1};  // in resample 1 score 1 counts twice
-    const std::int64_t even = 23334 * 1 + 23333 * 3 + 23333 * 4, uneven = 23334 * 1 + 23333 * 4 + 23333 * 6;
-    std::vector<std::int64_t> wins(2), pairs(2);
-    counter(many, two).count({weights.data(), 3, 2, 2}, wins, pairs);
-    BOOST_CHECK(wins == (std::vector<std::int64_t>{65535 * even, uneven}));
-    BOOST_CHECK(pairs == (std::vector<std::int64_t>{std::int64_t{65535} * 140000, 210000}));
+// Runs of one label and ties of any length, about the 128 rows that one 16-bit pass takes and the 256 that
+// one sum takes, with weights up to the largest.
+BOOST_AUTO_TEST_CASE(runs_and_ties_of_every_length_are_exact) {
+    on_every_vector_target([] {
+        Matrix<Weight> weights(23, 21);
+        for (std::int64_t p = 0; p < 23; ++p)
+            for (std::int64_t b = 0; b < 21; ++b)
+                weights.row(p)[b] = b == 0 ? 255 : static_cast<Weight>((p * 7919 + b * 104729) % 256);
+        for (const int length : {1, 63, 64, 65, 127, 128, 129, 255, 256, 257, 600}) {
+            for (const bool tied : {false, true}) {
+                Side positive, negative;
+                const auto add = [](Side& side, int rows, double score) {
+                    for (int i = 0; i < rows; ++i) {
+                        side.score.push_back(score);
+                        side.patient.push_back(static_cast<std::int32_t>(side.score.size() * 5 % 23));
+                    }
+                };
+                add(negative, 100, 0);
+                add(positive, length, 1);
+                add(negative, length, tied ? 1 : 2);
+                add(positive, 100, 3);
+                add(negative, 1, 3);
+                check_against_definition(positive, negative, std::as_const(weights).view());
+            }
+        }
+    });
+}
 
-    // With the labels exchanged the wins are the rest of twice the pairs.
-    std::vector<std::int64_t> lost(2), same(2);
-    counter(two, many).count({weights.data(), 3, 2, 2}, lost, same);
-    BOOST_CHECK(same == pairs);
-    for (int b = 0; b < 2; ++b) BOOST_CHECK_EQUAL(wins[b] + lost[b], 2 * pairs[b]);
+// 70,000 rows of weight 255 and negatives of weight 255: the wins pass 2^32, on either side. Row i has score
+// i mod 3 (23,334 + 23,333 + 23,333 rows) against scores 0 and 1: one, three, four half wins.
+BOOST_AUTO_TEST_CASE(sums_beyond_32_bits_are_exact) {
+    on_every_vector_target([] {
+        Side many, two({0, 1});
+        for (int i = 0; i < 70000; ++i) {
+            many.score.push_back(i % 3);
+            many.patient.push_back(2);
+        }
+        // In resample 1 score 1 counts twice.
+        const Matrix<Weight> weights = matrix({{255, 1}, {255, 2}, {255, 1}});
+        const std::int64_t even = 23334 * 1 + 23333 * 3 + 23333 * 4,
+                           uneven = 23334 * 1 + 23333 * 4 + 23333 * 6;
+        std::vector<std::int64_t> wins(2), pairs(2);
+        counter(many, two).count(weights.view(), wins, pairs);
+        BOOST_CHECK(wins == (std::vector<std::int64_t>{65025 * even, uneven}));
+        BOOST_CHECK(pairs == (std::vector<std::int64_t>{std::int64_t{65025} * 140000, 210000}));
+
+        // With the labels exchanged the wins are the rest of twice the pairs.
+        std::vector<std::int64_t> lost(2), same(2);
+        counter(two, many).count(weights.view(), lost, same);
+        BOOST_CHECK(same == pairs);
+        for (int b = 0; b < 2; ++b) BOOST_CHECK_EQUAL(wins[b] + lost[b], 2 * pairs[b]);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(a_count_that_could_pass_two_to_the_62_is_refused) {
+    // 8,500,000^2 x 255^2 passes 2^62, and 8,500,000^2 does not.
+    constexpr std::int64_t rows = 8'500'000, pairs_of_rows = rows * rows;
     Side positive, negative;
-    positive.score.assign(30000, 1.0);
-    negative.score.assign(30000, 0.0);
-    positive.patient.assign(30000, 0);
-    negative.patient.assign(30000, 0);
+    positive.score.assign(rows, 1.0);
+    negative.score.assign(rows, 0.0);
+    positive.patient.assign(rows, 0);
+    negative.patient.assign(rows, 0);
     const PairCounter large = counter(positive, negative);
-    std::vector<std::uint16_t> weights = {1, 65535};
     std::vector<std::int64_t> wins(2), pairs(2);
-    BOOST_CHECK_EXCEPTION(large.count({weights.data(), 1, 2, 2}, wins, pairs), InternalError,
+    BOOST_CHECK_EXCEPTION(large.count(matrix({{1, 255}}).view(), wins, pairs), InternalError,
                           says("resample 1 of the block: the count of pairs could pass 2^62"));
     BOOST_CHECK(wins == std::vector<std::int64_t>(2) && pairs == std::vector<std::int64_t>(2));
 
-    weights = {1, 1};
     const std::int64_t largest = std::int64_t{1} << 62;
-    wins = {0, largest - 2 * 900'000'000};
-    BOOST_CHECK_NO_THROW(large.count({weights.data(), 1, 2, 2}, wins, pairs));
+    wins = {0, largest - 2 * pairs_of_rows};
+    BOOST_CHECK_NO_THROW(large.count(matrix({{1, 1}}).view(), wins, pairs));
     BOOST_CHECK_EQUAL(wins[1], largest);
-    BOOST_CHECK_EXCEPTION(large.count({weights.data(), 1, 2, 2}, wins, pairs), InternalError,
+    BOOST_CHECK_EXCEPTION(large.count(matrix({{1, 1}}).view(), wins, pairs), InternalError,
                           says("resample 1"));
 }
 
@@ -183,10 +224,12 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused) {
     BOOST_CHECK_EXCEPTION(counter(Side({1}), nobody), InternalError, says("negative 1 has patient -1"));
 
     const PairCounter pairs = counter(Side({1, 2, 3}), Side({1}));
-    Matrix<std::uint16_t> few(2, 4), wide(3, 65), right(3, 4);
+    Matrix<Weight> few(2, 4), wide(3, 65), right(3, 4);
     std::vector<std::int64_t> four(4), five(5), many(65);
     BOOST_CHECK_EXCEPTION(pairs.count(few.view(), four, four), InternalError, says("patient 2 of 2"));
     BOOST_CHECK_EXCEPTION(pairs.count(wide.view(), many, many), InternalError, says("65 resamples"));
+    BOOST_CHECK_EXCEPTION(pairs.count({right.view().data, 3, 4, 63}, four, four), InternalError,
+                          says("stride 63"));
     BOOST_CHECK_EXCEPTION(pairs.count(right.view(), four, five), InternalError,
                           says("4 resamples, 4 and 5 sums"));
     BOOST_CHECK_EXCEPTION(pairs.count(right.view(), five, four), InternalError,

@@ -1,5 +1,6 @@
 #include "candor/stats/interval.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
@@ -139,6 +140,30 @@ BOOST_AUTO_TEST_CASE(quartiles_in_any_order) {
     BOOST_CHECK_EXCEPTION(quartiles(std::vector{1.0, not_a_number, 2.0}), InternalError,
                           says("value 1 is nan"));
     BOOST_CHECK_EXCEPTION(quartiles(std::vector{-infinity, 2.0}), InternalError, says("value 0 is -inf"));
+}
+
+// Whatever the order, the quantiles are those of the sorted values, and an infinite one is found.
+BOOST_AUTO_TEST_CASE(replicates_come_in_any_order) {
+    for (const std::size_t n : {1, 2, 3, 39, 40, 41, 100, 1000}) {
+        std::vector<double> values(n);
+        for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(i * 7919 % 1009 % 400);
+        std::vector<double> sorted(values);
+        std::ranges::sort(sorted);
+        for (const double confidence : {0.5, 0.95, 0.999}) {
+            const Interval interval = percentile_interval(values, confidence);
+            const double tail = (1 - confidence) / 2;
+            BOOST_CHECK_EQUAL(interval.low, quantile(sorted, tail));
+            BOOST_CHECK_EQUAL(interval.high, quantile(sorted, 1 - tail));
+            BOOST_CHECK_EQUAL(interval.all_equal, n == 1);
+        }
+        for (std::size_t i = 0; i < n; i += 1 + n / 50) {
+            for (const double infinite : {-infinity, infinity}) {
+                std::vector<double> one(values);
+                one[i] = infinite;
+                BOOST_CHECK_THROW(percentile_interval(one, 0.95), InternalError);
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

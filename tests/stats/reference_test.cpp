@@ -49,6 +49,14 @@ class Numbers {
 /// The largest difference that the checks of one kind have seen, and in units of what they allow.
 double largest = 0, largest_of_allowed = 0;
 
+/// A block of weights from its rows one after the other.
+Matrix<Weight> block_of(const std::vector<Weight>& rows, std::int64_t patients) {
+    Matrix<Weight> weights(patients, std::ssize(rows) / patients);
+    for (std::int64_t p = 0; p < patients; ++p)
+        std::ranges::copy_n(rows.begin() + p * weights.cols(), weights.cols(), weights.row(p).begin());
+    return weights;
+}
+
 /// Checks every line of `kind` and says how many there were.
 template <class Check>
 void compare(const std::string& kind, Check&& check) {
@@ -102,13 +110,13 @@ BOOST_AUTO_TEST_CASE(auroc_is_that_of_numpy_and_scikit_learn) {
         const auto positive_patient = numbers.list<std::int32_t>(positives);
         const auto negative_score = numbers.list(negatives);
         const auto negative_patient = numbers.list<std::int32_t>(negatives);
-        const auto weights = numbers.list<std::uint16_t>(patients * resamples);
+        const auto weights = block_of(numbers.list<Weight>(patients * resamples), patients);
         const double tolerance = 4 * eps * static_cast<double>(positives + negatives);
 
         const PairCounter counter(positive_score, positive_patient, negative_score, negative_patient);
         check_near(auroc(counter.twice_wins(), counter.pairs()), numbers.real(), tolerance);
         std::vector<std::int64_t> wins(resamples), pairs(resamples);
-        counter.count({weights.data(), patients, resamples, resamples}, wins, pairs);
+        counter.count(weights.view(), wins, pairs);
         for (std::int64_t b = 0; b < resamples; ++b) {
             BOOST_CHECK_EQUAL(wins[b], numbers.integer());
             BOOST_CHECK_EQUAL(pairs[b], numbers.integer());
@@ -204,9 +212,9 @@ BOOST_AUTO_TEST_CASE(resampled_spearman_is_that_of_scipy) {
         const std::int64_t resamples = numbers.integer();
         const std::vector<double> x = numbers.list(n), y = numbers.list(n);
         const auto patient = numbers.list<std::int32_t>(n);
-        const auto weights = numbers.list<std::uint16_t>(patients * resamples);
+        const auto weights = block_of(numbers.list<Weight>(patients * resamples), patients);
         std::vector<double> rho(static_cast<std::size_t>(resamples));
-        WeightedSpearman(x, y, patient).correlate({weights.data(), patients, resamples, resamples}, rho);
+        WeightedSpearman(x, y, patient).correlate(weights.view(), rho);
         for (const double value : rho) check_near(value, numbers.real(), 8 * eps);
     });
 }

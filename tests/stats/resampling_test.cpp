@@ -1,5 +1,6 @@
 #include "candor/stats/resampling.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <map>
@@ -9,6 +10,7 @@
 #include "candor/stats/interval.hpp"
 #include "candor/stats/weighted_sums.hpp"
 #include "says.hpp"
+#include "testing/vector_targets.hpp"
 
 using namespace candor;
 using namespace candor::stats;
@@ -16,41 +18,69 @@ using namespace candor::stats;
 BOOST_AUTO_TEST_SUITE(stats_resampling)
 
 BOOST_AUTO_TEST_CASE(weights_count_the_draws_of_the_stream) {
-    constexpr std::int64_t patients = 37, resamples = 150;
-    const Resampling resampling(42, "chest", patients, resamples);
-    Matrix<std::uint16_t> block(patients, 50);
-    resampling.weights(100, 50, block.view());
-    for (std::int64_t b = 100; b < 150; ++b) {
-        std::vector<int> drawn(patients);
-        const Stream stream(42, "bootstrap/chest", static_cast<std::uint64_t>(b));
-        for (std::uint64_t i = 0; i < patients; ++i) ++drawn[stream.below(i, patients)];
-        int sum = 0;
-        for (std::int64_t p = 0; p < patients; ++p) {
-            BOOST_CHECK_EQUAL(block.row(p)[b - 100], drawn[p]);
-            sum += block.row(p)[b - 100];
+    on_every_vector_target([] {
+        constexpr std::int64_t patients = 37, resamples = 150;
+        const Resampling resampling(42, "chest", patients, resamples);
+        Matrix<Weight> block(patients, 50);
+        resampling.weights(100, 50, block.view());
+        for (std::int64_t b = 100; b < 150; ++b) {
+            std::vector<int> drawn(patients);
+            const Stream stream(42, "bootstrap/chest", static_cast<std::uint64_t>(b));
+            for (std::uint64_t i = 0; i < patients; ++i) ++drawn[stream.below(i, patients)];
+            int sum = 0;
+            for (std::int64_t p = 0; p < patients; ++p) {
+                BOOST_CHECK_EQUAL(block.row(p)[b - 100], drawn[p]);
+                sum += block.row(p)[b - 100];
+            }
+            BOOST_CHECK_EQUAL(sum, patients);
         }
-        BOOST_CHECK_EQUAL(sum, patients);
-    }
+    });
 }
 
 BOOST_AUTO_TEST_CASE(cutting_into_blocks_changes_nothing_and_padding_survives) {
-    constexpr std::int64_t patients = 11, stride = 7, poison = 54321;
-    const Resampling resampling(7, "eye", patients, 64);
-    Matrix<std::uint16_t> whole(patients, 64);
-    resampling.weights(0, 64, whole.view());
-    for (std::int64_t first = 0; first < 64; first += 5) {
-        const std::int64_t count = std::min<std::int64_t>(5, 64 - first);
-        std::vector<std::uint16_t> storage(patients * stride, poison);
-        resampling.weights(first, count, {storage.data(), patients, count, stride});
-        for (std::int64_t p = 0; p < patients; ++p)
-            for (std::int64_t c = 0; c < stride; ++c)
-                BOOST_CHECK_EQUAL(storage[p * stride + c], c < count ? whole.row(p)[first + c] : poison);
-    }
+    on_every_vector_target([] {
+        constexpr std::int64_t patients = 11, stride = 7, poison = 213;
+        const Resampling resampling(7, "eye", patients, 64);
+        Matrix<Weight> whole(patients, 64);
+        resampling.weights(0, 64, whole.view());
+        for (std::int64_t first = 0; first < 64; first += 5) {
+            const std::int64_t count = std::min<std::int64_t>(5, 64 - first);
+            std::vector<Weight> storage(patients * stride, poison);
+            resampling.weights(first, count, {storage.data(), patients, count, stride});
+            for (std::int64_t p = 0; p < patients; ++p)
+                for (std::int64_t c = 0; c < stride; ++c)
+                    BOOST_CHECK_EQUAL(storage[p * stride + c], c < count ? whole.row(p)[first + c] : poison);
+        }
+    });
+}
+
+// Patient counts about the vectors of every size, and blocks one after the other.
+BOOST_AUTO_TEST_CASE(every_block_has_the_draws_of_the_stream) {
+    on_every_vector_target([] {
+        for (const std::int64_t patients : {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 1000}) {
+            const Resampling resampling(42, "skin", patients, 150);
+            std::int64_t next = 0;
+            resampling.for_each_block([&](MatrixView<const Weight> weights, std::int64_t first) {
+                BOOST_CHECK_EQUAL(first, next);
+                BOOST_CHECK_EQUAL(weights.rows, patients);
+                BOOST_CHECK_EQUAL(weights.cols, first == 128 ? 22 : 64);
+                for (std::int64_t b = 0; b < weights.cols; ++b) {
+                    std::vector<int> drawn(patients), seen;
+                    const Stream stream(42, "bootstrap/skin", static_cast<std::uint64_t>(first + b));
+                    for (std::int64_t i = 0; i < patients; ++i) ++drawn[stream.below(i, patients)];
+                    for (std::int64_t p = 0; p < patients; ++p) seen.push_back(weights.row(p)[b]);
+                    BOOST_CHECK(seen == drawn);
+                }
+                next = first + weights.cols;
+            });
+            BOOST_CHECK_EQUAL(next, 150);
+        }
+    });
 }
 
 BOOST_AUTO_TEST_CASE(seed_and_task_choose_the_resamples) {
     const auto first_column = [](std::uint64_t seed, const char* task) {
-        std::vector<std::uint16_t> column(50);
+        std::vector<Weight> column(50);
         Resampling(seed, task, 50, 1).weights(0, 1, {column.data(), 50, 1, 1});
         return column;
     };
@@ -67,18 +97,16 @@ BOOST_AUTO_TEST_CASE(a_patient_drawn_twice_counts_twice) {
     const std::vector<std::int32_t> patient = {0, 0, 1, 2};
     const std::vector<std::int64_t> discordant = {1, 1, 0, 0}, queried = {1, 1, 1, 1};
     const Resampling resampling(42, "repeats", 3, resamples);
-    Matrix<std::uint16_t> storage(3, resample_block);
+    const RowPatients rows(patient);
+    const WeightedSums all_discordant(rows, discordant), all_queried(rows, queried);
     std::vector<std::int64_t> num(resamples), den(resamples);
-    for (std::int64_t first = 0; first < resamples; first += resample_block) {
-        const std::int64_t count = std::min(resample_block, resamples - first);
-        const MatrixView<std::uint16_t> block{storage.view().data, 3, count, storage.view().stride};
-        resampling.weights(first, count, block);
+    resampling.for_each_block([&](MatrixView<const Weight> weights, std::int64_t first) {
         const auto part = [&](std::vector<std::int64_t>& sums) {
-            return std::span(sums).subspan(first, count);
+            return std::span(sums).subspan(first, weights.cols);
         };
-        weighted_sums(block, patient, discordant, part(num));
-        weighted_sums(block, patient, queried, part(den));
-    }
+        all_discordant.add(weights, part(num));
+        all_queried.add(weights, part(den));
+    });
     std::vector<double> rate(resamples);
     std::map<double, double> seen;
     for (std::int64_t b = 0; b < resamples; ++b) {
@@ -112,15 +140,15 @@ BOOST_AUTO_TEST_CASE(a_patient_drawn_twice_counts_twice) {
 }
 
 BOOST_AUTO_TEST_CASE(one_patient_is_always_drawn_and_none_never) {
-    std::vector<std::uint16_t> weights(64, 9);
+    std::vector<Weight> weights(64, 9);
     Resampling(1, "t", 1, 64).weights(0, 64, {weights.data(), 1, 64, 64});
-    BOOST_CHECK(weights == std::vector<std::uint16_t>(64, 1));
+    BOOST_CHECK(weights == std::vector<Weight>(64, 1));
     BOOST_CHECK_NO_THROW(Resampling(1, "t", 0, 64).weights(0, 64, {weights.data(), 0, 64, 64}));
 }
 
 BOOST_AUTO_TEST_CASE(wrong_shapes_are_refused) {
     const Resampling resampling(1, "t", 5, 100);
-    Matrix<std::uint16_t> block(5, 64), wide(5, 65), long_block(6, 64);
+    Matrix<Weight> block(5, 64), wide(5, 65), long_block(6, 64);
     BOOST_CHECK_EXCEPTION(resampling.weights(64, 64, block.view()), InternalError,
                           says("resamples 64 + 64 of 100"));
     BOOST_CHECK_EXCEPTION(resampling.weights(-1, 64, block.view()), InternalError,

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace candor {
@@ -18,6 +19,11 @@ class Stream {
     std::uint64_t bits(std::uint64_t i) const;
     /// The i-th number, uniform on 0 .. bound-1 (multiply-shift; the bias is below bound / 2^64).
     std::uint64_t below(std::uint64_t i, std::uint64_t bound) const;
+    /// How often each number below counts.size() comes among below(i, counts.size()), i = 0 .. draws-1, many
+    /// of them at a time. Returns whether every count is below 256; what `counts` holds is of no use
+    /// otherwise.
+    /// @pre counts.size() < 2^32, and at least 1 unless draws is 0
+    [[nodiscard]] bool count_below(std::uint64_t draws, std::span<std::uint8_t> counts) const;
     /// The i-th number, uniform on (0, 1): an odd multiple of 2^-53.
     double uniform(std::uint64_t i) const;
 

@@ -9,6 +9,7 @@
 
 #include "candor/base/matrix.hpp"
 #include "candor/instruments/summary.hpp"
+#include "candor/stats/resampling.hpp"
 
 namespace candor::instruments {
 
@@ -43,7 +44,7 @@ class RetentionCounter {
 
     /// Sets the sums of a block of resamples: sum[b] = sum_i w[b][patient_i] rho_i, rows[b] likewise of 1.
     /// @throws InternalError where the sizes differ or a patient has no row in `weights`.
-    void count(MatrixView<const std::uint16_t> weights, std::span<double> sum,
+    void count(MatrixView<const stats::Weight> weights, std::span<double> sum,
                std::span<std::int64_t> rows) const;
 
   private:

@@ -10,6 +10,7 @@
 
 #include "candor/base/matrix.hpp"
 #include "candor/stats/auroc.hpp"
+#include "candor/stats/weighted_sums.hpp"
 
 namespace candor::instruments {
 
@@ -60,19 +61,18 @@ class CellCounter {
     const Tally& observed() const { return observed_; }
 
     /// Adds the counts of a block of resamples to `into[0] .. into[weights.cols - 1]`.
-    void count(MatrixView<const std::uint16_t> weights, std::span<Counts> into) const;
+    void count(MatrixView<const stats::Weight> weights, std::span<Counts> into) const;
 
   private:
     struct Column {
-        std::vector<std::int32_t> patient;
-        std::vector<std::int64_t> value;
+        stats::WeightedSums sums;
         std::int64_t Counts::*target;
     };
-    void add_column(std::int64_t Counts::*target, std::span<const std::int32_t> patient,
+    void add_column(std::int64_t Counts::*target, const stats::RowPatients& rows,
                     std::span<const std::int64_t> value);
 
     Tally observed_;
-    std::vector<Column> columns_;  // per-patient sums: each row of weights is read once a kind
+    std::vector<Column> columns_;
     std::vector<stats::PairCounter> pairs_;
 };
 

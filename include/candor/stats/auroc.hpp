@@ -8,11 +8,18 @@
 #include <vector>
 
 #include "candor/base/matrix.hpp"
+#include "candor/stats/resampling.hpp"
 
 namespace candor::stats {
 
 /// twice_wins / (2 pairs); NaN where there is no pair.
 double auroc(std::int64_t twice_wins, std::int64_t pairs);
+
+/// Rows that share their place in the order: some positives, then some negatives. A step with both is a tie;
+/// a run of one label alone is one step, whatever its scores.
+struct PairStep {
+    std::int64_t positives, negatives;
+};
 
 /// The (positive, negative) pairs of one cell, sorted once by score.
 class PairCounter {
@@ -36,22 +43,12 @@ class PairCounter {
     /// exactly, in one pass over the sorted rows for all columns.
     /// @throws InternalError where the sizes differ, a patient has no row in `weights`, or a sum could pass
     /// 2^62; the outputs are then unchanged.
-    void count(MatrixView<const std::uint16_t> weights, std::span<std::int64_t> twice_wins,
+    void count(MatrixView<const Weight> weights, std::span<std::int64_t> twice_wins,
                std::span<std::int64_t> pairs) const;
 
   private:
-    /// Rows that share their place in the order: some positives, then some negatives of `patients_`. A step
-    /// with both is a tie; a run of one label alone is one step, whatever its scores.
-    struct Step {
-        std::int64_t positives, negatives;
-    };
-
-    template <class Sum>
-    void add_up(MatrixView<const std::uint16_t> weights, std::uint64_t* twice_wins, std::uint64_t* positives,
-                std::uint64_t* negatives) const;
-
-    std::vector<Step> steps_;
-    std::vector<std::int32_t> patients_;
+    std::vector<PairStep> steps_;
+    std::vector<std::int32_t> patients_;  // of the rows, step after step
     std::int32_t last_patient_ = -1;
     std::int64_t positives_ = 0, negatives_ = 0, twice_wins_ = 0, pairs_ = 0;
 };

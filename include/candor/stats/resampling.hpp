@@ -3,6 +3,7 @@
 /// The patient bootstrap's draws (METHODS 4): how often each resample draws each patient.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,13 @@
 
 namespace candor::stats {
 
+/// How often a resample draws a patient. One of P patients in P draws comes more than 255 times with a chance
+/// below P/256!, and where P < 256 never.
+using Weight = std::uint8_t;
+
 /// Resamples that a block of weights holds at most. The kernels of this room take one block at a time and
-/// vectorise over its resamples; a block of P patients is P x 128 bytes.
+/// vectorise over its resamples: a patient's row is one cache line, and 8,000 patients are half a megabyte.
+/// They read whole rows, so a block's stride is resample_block or more, as that of a Matrix<Weight> is.
 inline constexpr std::int64_t resample_block = 64;
 
 /// B resamples of P patients with replacement. Resample b draws patient
@@ -28,8 +34,13 @@ class Resampling {
     /// Fills `out` (patients() x count, one row a patient, one column a resample) with the counts w[b][p] of
     /// the resamples b = first .. first + count - 1. A column sums to patients().
     /// @pre the resamples exist and count <= resample_block.
-    /// @throws InternalError where a count would pass 65535.
-    void weights(std::int64_t first, std::int64_t count, MatrixView<std::uint16_t> out) const;
+    /// @throws InternalError where a count would pass 255.
+    void weights(std::int64_t first, std::int64_t count, MatrixView<Weight> out) const;
+
+    /// Calls `take(weights, first)` for one block after the other, first = 0, resample_block, ..., with the
+    /// weights of all patients in the resamples first .. first + weights.cols - 1.
+    void for_each_block(
+        const std::function<void(MatrixView<const Weight> weights, std::int64_t first)>& take) const;
 
   private:
     std::uint64_t seed_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "candor/base/matrix.hpp"
+#include "candor/stats/resampling.hpp"
 
 namespace candor::stats {
 
@@ -24,7 +25,7 @@ class WeightedSpearman {
     /// one side is constant or fewer than 3 pairs are drawn.
     /// @throws InternalError where the sizes differ, a patient has no row in `weights`, or a resample draws
     /// more than 2,000,000 pairs.
-    void correlate(MatrixView<const std::uint16_t> weights, std::span<double> rho) const;
+    void correlate(MatrixView<const Weight> weights, std::span<double> rho) const;
 
   private:
     // Pairs in the order of x, and for each distinct x one past its last pair.
