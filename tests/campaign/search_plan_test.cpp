@@ -59,7 +59,12 @@ TaskWork work_of(const std::vector<std::int64_t>& rows, std::vector<study::Cell>
     TaskWork work;
     for (const std::int64_t count : rows) {
         work.contexts.emplace_back();
-        work.contexts.back().rows.resize(static_cast<std::size_t>(count));
+        for (std::int64_t row = 0; row < count; ++row) {
+            // Every third row from a second table: what is read together is not what follows in key order.
+            work.contexts.back().rows.emplace_back(std::ssize(work.pool.dataset));
+            work.pool.table_row.emplace_back(std::ssize(work.pool.dataset));
+            work.pool.dataset.push_back(row % 3 == 2);
+        }
     }
     work.cells = std::move(cells);
     return work;
@@ -186,7 +191,8 @@ BOOST_AUTO_TEST_CASE(every_scored_cell_is_in_one_group_of_each_encoder_and_every
             const TaskWork& here = work[group.work];
             std::map<std::pair<std::int64_t, std::int64_t>, double> expected, seen;
             for (const auto& one :
-                 neighbors::encounters_of(rows_of(here, group), questions_of(here, group), options))
+                 neighbors::encounters_of(rows_of(here, group), questions_of(here, group), options,
+                                          campaign::places_of(here, group.context)))
                 expected[{one.i, one.j}] = 2 * one.products * static_cast<double>(dimensions[group.encoder]);
             std::int64_t last = 0;
             for (const SearchTask& task : plan.tasks) {
@@ -200,7 +206,8 @@ BOOST_AUTO_TEST_CASE(every_scored_cell_is_in_one_group_of_each_encoder_and_every
             BOOST_TEST(group.panels == last + 1);
             const neighbors::RowSet rows(gaussian<float>(rows_of(here, group), 2));
             const auto asked = questions_of(here, group);
-            BOOST_TEST(neighbors::Census(rows, asked, 2, options).panels() == group.panels);
+            BOOST_TEST(neighbors::Census(rows, asked, 2, options, campaign::places_of(here, group.context))
+                           .panels() == group.panels);
         }
     }
 }

@@ -164,9 +164,7 @@ BOOST_AUTO_TEST_CASE(rows_that_hits_name_are_multiplied_out_in_their_order) {
         std::vector<std::uint64_t> patterns{0, ~std::uint64_t{0}, 0x5555555555555555, 0x8000000000000001};
         for (int bit = 0; bit < 64; ++bit) patterns.push_back(std::uint64_t{1} << bit);
         for (int width = 2; width < 64; ++width) patterns.push_back((std::uint64_t{1} << width) - 1);
-        for (int one = 0; one < 50; ++one)
-            patterns.push_back(stream.below(next++, std::uint64_t{1} << 32) << 31 ^
-                               stream.below(next++, std::uint64_t{1} << 32));
+        for (int one = 0; one < 50; ++one) patterns.push_back(stream.bits(next++));
         std::size_t wrong = 0;
         for (const std::uint64_t hits : patterns) {
             std::vector<float> out(64, poison), expected;
