@@ -17,7 +17,6 @@ namespace candor::campaign {
 namespace {
 
 constexpr std::size_t ids_named = 5;
-constexpr std::int64_t block_bytes = std::int64_t{64} << 20;
 
 /// Table rows of `dataset` that any task with `encoder` may use.
 std::vector<TableRow> rows_in_use(const study::Study& study, const std::vector<study::Pool>& drafts,
@@ -48,36 +47,50 @@ struct RowSeen {
     std::uint64_t hash = 0;
 };
 
+/// Looks at `row` through `copy`, which is as long.
 template <class T>
-RowSeen look_at(std::span<T> row) {
-    RowSeen seen;
-    double largest = 0;
-    for (T& value : row) {
-        value += T{0};  // -0 becomes 0: they are equal and must hash alike
-        largest = std::isnan(value) ? std::numeric_limits<double>::infinity()
-                                    : std::max(largest, std::abs(static_cast<double>(value)));
-        if (std::isinf(largest)) return seen;
+RowSeen look_at(std::span<const T> row, std::span<T> copy) {
+    // 0 times a finite number is 0, times any other NaN; sums and maxima in lanes, so that they take vectors.
+    constexpr std::size_t lanes = 16;
+    T spoiled[lanes] = {}, largest[lanes] = {};
+    const auto look = [&](std::size_t i, std::size_t lane) {
+        const T value = row[i] + T{0};  // -0 becomes 0: they are equal and must hash alike
+        copy[i] = value;
+        const T magnitude = std::abs(value);
+        spoiled[lane] += value * T{0};
+        largest[lane] = largest[lane] < magnitude ? magnitude : largest[lane];
+    };
+    std::size_t i = 0;
+    for (; i + lanes <= row.size(); i += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) look(i + lane, lane);
     }
-    if (largest == 0) return seen;
+    for (std::size_t lane = 0; i < row.size(); ++i, ++lane) look(i, lane);
+    const bool finite = std::ranges::all_of(spoiled, [](T v) { return v == 0; });
+    const bool zero = std::ranges::all_of(largest, [](T v) { return v == 0; });
+
+    RowSeen seen;
+    if (!finite || zero) return seen;
     seen.bad = false;
-    seen.norm = norm(std::span<const T>(row));
-    const Digest value = digest(std::as_bytes(std::span<const T>(row)));
+    seen.norm = norm(std::span<const T>(copy));
+    const Digest value = digest(std::as_bytes(std::span<const T>(copy)));
     seen.hash = std::max<std::uint64_t>(value.high ^ value.low, 1);
     return seen;
 }
 
+/// Looks at `rows` of the file and takes the digest of all of it, both in one passage over the file.
 template <class T>
-std::vector<RowSeen> look_at_all(const store::FeatureFile& file, std::span<const FeatureRow> rows) {
-    std::vector<RowSeen> seen;
-    seen.reserve(rows.size());
-    const std::int64_t row_bytes = file.dimension() * static_cast<std::int64_t>(sizeof(T));
-    const auto block = static_cast<std::size_t>(std::max<std::int64_t>(1, block_bytes / row_bytes));
-    for (std::size_t first = 0; first < rows.size(); first += block) {
-        const auto part = rows.subspan(first, std::min(block, rows.size() - first));
-        Matrix<T> values(static_cast<std::int64_t>(part.size()), file.dimension());
-        file.read(part, values.view());
-        for (std::int64_t i = 0; i < values.rows(); ++i) seen.push_back(look_at(values.row(i)));
-    }
+std::vector<RowSeen> look_at_all(const store::FeatureFile& file, std::int64_t file_bytes,
+                                 std::span<const FeatureRow> rows, std::string& file_digest) {
+    std::vector<RowSeen> seen(rows.size());
+    std::vector<T> copy(static_cast<std::size_t>(file.dimension()));
+    FileDigest whole(file.path());
+    file.visit(rows, [&](std::int64_t i, std::span<const T> row) {
+        const auto at = static_cast<std::size_t>(i);
+        seen[at] = look_at(row, std::span<T>(copy));
+        const double share = static_cast<double>(rows[at].value) / static_cast<double>(file.rows());
+        whole.advance_to(static_cast<std::int64_t>(share * static_cast<double>(file_bytes)));
+    });
+    file_digest = whole.finish().hex();
     return seen;
 }
 
@@ -115,8 +128,7 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
     report.by_position = join.by_position;
     report.extra = join.extra;
     report.missing = std::ranges::count(join.feature_row, -1);
-    report.file = {file.path(), static_cast<std::int64_t>(std::filesystem::file_size(file.path())),
-                   digest_file(file.path()).hex()};
+    report.file = {file.path(), static_cast<std::int64_t>(std::filesystem::file_size(file.path())), {}};
 
     std::vector<FeatureRow> present;
     std::vector<std::int64_t> present_rows;
@@ -133,9 +145,10 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
         }
     }
 
-    const std::vector<RowSeen> seen = file.type() == store::ElementType::float64
-                                          ? look_at_all<double>(file, present)
-                                          : look_at_all<float>(file, present);
+    const std::vector<RowSeen> seen =
+        file.type() == store::ElementType::float64
+            ? look_at_all<double>(file, report.file.bytes, present, report.file.digest)
+            : look_at_all<float>(file, report.file.bytes, present, report.file.digest);
     hashes.assign(static_cast<std::size_t>(table.rows()), 0);
     report.norm_low = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < seen.size(); ++i) {

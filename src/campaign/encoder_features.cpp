@@ -46,14 +46,8 @@ Matrix<T> read_all(EncoderFeatures& features, const std::map<std::size_t, std::v
                    const std::map<std::size_t, std::vector<std::int64_t>>& target, std::int64_t rows,
                    std::int64_t dimension) {
     Matrix<T> out(rows, dimension);
-    for (const auto& [dataset, which] : wanted) {
-        Matrix<T> part(static_cast<std::int64_t>(which.size()), dimension);
-        features.file(dataset).read(which, part.view());
-        const std::vector<std::int64_t>& place = target.at(dataset);
-        for (std::size_t i = 0; i < place.size(); ++i) {
-            std::ranges::copy(part.row(static_cast<std::int64_t>(i)), out.row(place[i]).begin());
-        }
-    }
+    for (const auto& [dataset, which] : wanted)
+        features.file(dataset).read(which, target.at(dataset), out.view());
     return out;
 }
 

@@ -23,7 +23,6 @@ namespace candor::campaign {
 namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t block_bytes = std::int64_t{64} << 20;
 
 bool holds(const std::vector<std::size_t>& positions, std::size_t wanted) {
     return std::ranges::find(positions, wanted) != positions.end();
@@ -33,20 +32,6 @@ bool tasks_use(const study::Study& study, std::size_t encoder, std::size_t datas
     return std::ranges::any_of(study.tasks, [&](const study::Task& task) {
         return holds(task.encoders, encoder) && holds(task.datasets, dataset);
     });
-}
-
-/// Calls `take(i, row)` for the i-th of `rows`, a block in memory at a time.
-template <class Take>
-void read_in_blocks(const store::FeatureFile& file, std::span<const FeatureRow> rows, Take take) {
-    const auto row_bytes = file.dimension() * static_cast<std::int64_t>(sizeof(double));
-    const auto block = static_cast<std::size_t>(std::max<std::int64_t>(1, block_bytes / row_bytes));
-    for (std::size_t first = 0; first < rows.size(); first += block) {
-        const auto part = rows.subspan(first, std::min(block, rows.size() - first));
-        Matrix<double> values(static_cast<std::int64_t>(part.size()), file.dimension());
-        file.read(part, values.view());
-        for (std::size_t i = 0; i < part.size(); ++i)
-            take(first + i, std::as_const(values).row(static_cast<std::int64_t>(i)));
-    }
 }
 
 bool is_bad(std::span<const double> row) {
@@ -107,8 +92,8 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
         wanted.emplace_back(static_cast<std::int64_t>(i));
         regions.emplace_back(at->second, file.findings()[i]);
     }
-    read_in_blocks(file, wanted, [&](std::size_t i, std::span<const double> row) {
-        audit.bad.emplace(regions[i], is_bad(row));
+    file.visit(wanted, [&](std::int64_t i, std::span<const double> row) {
+        audit.bad.emplace(regions[static_cast<std::size_t>(i)], is_bad(row));
     });
     return audit;
 }

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "candor/base/error.hpp"
+#include "candor/store/halves.hpp"
 
 namespace candor::store {
 
@@ -24,12 +26,14 @@ void copy_values(const std::byte* stored, std::span<T> out) {
     }
 }
 
-template <class T>
-void copy_halves(const std::byte* stored, std::span<T> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        std::uint16_t bits;
-        std::memcpy(&bits, stored + i * sizeof bits, sizeof bits);
-        out[i] = half_to_float(bits);
+void copy_halves(const std::byte* stored, std::span<double> out) {
+    float singles[256];
+    while (!out.empty()) {
+        const std::span<float> part(singles, std::min(out.size(), std::size(singles)));
+        halves_to_floats(stored, part);
+        std::copy(part.begin(), part.end(), out.begin());
+        stored += part.size() * sizeof(std::uint16_t);
+        out = out.subspan(part.size());
     }
 }
 
@@ -98,7 +102,7 @@ std::uint16_t float_to_half(double value) {
 
 void decode(ElementType type, const std::byte* stored, std::span<float> out) {
     CANDOR_REQUIRE(type != ElementType::float64, "float64 does not fit a float");
-    if (type == ElementType::float16) return copy_halves(stored, out);
+    if (type == ElementType::float16) return halves_to_floats(stored, out);
     copy_values<float>(stored, out);
 }
 

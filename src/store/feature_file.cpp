@@ -6,7 +6,6 @@
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
-#include "candor/store/array.hpp"
 #include "candor/store/feature_writer.hpp"
 #include "candor/store/hdf5.hpp"
 #include "candor/store/input_file.hpp"
@@ -95,6 +94,24 @@ void FeatureFile::read(std::span<const FeatureRow> which, MatrixView<float> out)
 
 void FeatureFile::read(std::span<const FeatureRow> which, MatrixView<double> out) const {
     read_rows(*source_->array, which, out);
+}
+
+void FeatureFile::read(std::span<const FeatureRow> which, std::span<const std::int64_t> target,
+                       MatrixView<float> out) const {
+    read_rows(*source_->array, which, target, out);
+}
+
+void FeatureFile::read(std::span<const FeatureRow> which, std::span<const std::int64_t> target,
+                       MatrixView<double> out) const {
+    read_rows(*source_->array, which, target, out);
+}
+
+void FeatureFile::visit(std::span<const FeatureRow> which, const TakeRow<float>& take) const {
+    visit_rows(*source_->array, which, take);
+}
+
+void FeatureFile::visit(std::span<const FeatureRow> which, const TakeRow<double>& take) const {
+    visit_rows(*source_->array, which, take);
 }
 
 void write_feature_file(const std::string& path, const FeatureTable& table, bool overwrite) {

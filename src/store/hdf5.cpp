@@ -12,6 +12,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
+#include "candor/store/chunk_index.hpp"
 #include "candor/store/input_file.hpp"
 
 namespace candor::store {
@@ -30,9 +31,10 @@ std::string lock_remedy(const std::string& message) {
     return "unset HDF5_USE_FILE_LOCKING or set it to FALSE";
 }
 
-Handle open_dataset(const std::string& path, hid_t file, const std::string& name) {
+Handle open_dataset(const std::string& path, hid_t file, const std::string& name,
+                    hid_t access = H5P_DEFAULT) {
     if (!has_dataset(file, name)) throw DataError({path}, "has no dataset \"" + name + "\"");
-    Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose);
+    Handle dataset(H5Dopen2(file, name.c_str(), access), H5Dclose);
     if (!dataset) throw DataError({path}, "dataset \"" + name + "\" cannot be opened: " + hdf5_message());
     return dataset;
 }
@@ -120,33 +122,152 @@ class Hdf5Array final : public Array {
         }
         array_bytes(path, rows, cols, size_of(type));
         const Handle layout(checked(H5Dget_create_plist(dataset_.get()), path, "layout"), H5Pclose);
-        hsize_t chunk[2] = {1, 1};
-        if (H5Pget_layout(layout.get()) == H5D_CHUNKED && H5Pget_chunk(layout.get(), 2, chunk) == 2) {
-            unit = static_cast<std::int64_t>(std::min<hsize_t>(chunk[0], static_cast<hsize_t>(rows)));
-        }
+        const H5D_layout_t kind = checked(H5Pget_layout(layout.get()), path, "layout");
+        if (kind == H5D_CONTIGUOUS) find_bytes();
+        if (kind == H5D_CHUNKED) find_chunks(layout.get());
     }
 
     void read(std::int64_t first, std::int64_t count, std::byte* out) const override {
+        if (offset_) {
+            fetch(first, *offset_ + first * row_bytes(), out, count * row_bytes());
+        } else if (chunks_) {
+            read_chunks(first, count, out);
+        } else {
+            read_selection(first, count, out);
+        }
+        if (swap_) swap_bytes(type, {out, static_cast<std::size_t>(count * row_bytes())});
+    }
+
+  private:
+    std::int64_t row_bytes() const { return cols * size_of(type); }
+
+    /// Plain rows in one piece of the file are read without HDF5. It keeps the others: those never written,
+    /// which have no place, and those in files beside this one.
+    void find_bytes() {
+        const haddr_t offset = H5Dget_offset(dataset_.get());
+        if (offset == HADDR_UNDEF) return;
+        if (H5Dget_storage_size(dataset_.get()) != static_cast<hsize_t>(rows * row_bytes())) return;
+        offset_ = static_cast<std::int64_t>(offset);
+        plain_.emplace(path_);
+    }
+
+    void find_chunks(hid_t layout) {
+        hsize_t chunk[2] = {1, 1};
+        checked(H5Pget_chunk(layout, 2, chunk), path_, "layout");
+        if (chunk[0] == 0 || chunk[1] == 0)
+            throw DataError({path_}, "is damaged: dataset \"" + name_ + "\" has chunks of no size");
+        unit = static_cast<std::int64_t>(std::min<hsize_t>(chunk[0], static_cast<hsize_t>(rows)));
+        grid_.rows = static_cast<std::int64_t>(chunk[0]);
+        grid_.cols = static_cast<std::int64_t>(chunk[1]);
+        grid_.bytes = grid_.rows * grid_.cols * size_of(type);
+        grid_.down = (rows + unit - 1) / unit;
+        grid_.across = (cols + grid_.cols - 1) / grid_.cols;
+        const std::int64_t bytes_across = array_bytes(path_, grid_.across, grid_.bytes, 1);
+        const bool filtered = checked(H5Pget_nfilters(layout), path_, "layout") > 0;
+        constexpr std::int64_t worth_a_place = 256;  // its place takes 8
+        if (bytes_across > slab_bytes) {
+            if (filtered || grid_.across > 1) keep_chunks(bytes_across);
+        } else if (!filtered && grid_.bytes >= worth_a_place) {
+            InputFile file(path_);
+            chunks_ = chunk_offsets(file, dataset_.get(), grid_);
+            if (chunks_) plain_.emplace(std::move(file));
+        }
+    }
+
+    /// Chunks that reach over more than one slab stay with HDF5 until the next ones are asked for, rather
+    /// than being unpacked again for every slab. Where even a row of them is too much, they are.
+    void keep_chunks(std::int64_t bytes_across) {
+        constexpr std::int64_t most_kept = std::int64_t{1} << 30;
+        if (bytes_across > most_kept) return;
+        const Handle access(checked(H5Pcreate(H5P_DATASET_ACCESS), path_, "layout"), H5Pclose);
+        // A slot holds one chunk, chosen by its place modulo their number: neighbours never meet.
+        const auto slots = static_cast<std::size_t>(2 * grid_.across + 1);
+        checked(H5Pset_chunk_cache(access.get(), slots, static_cast<std::size_t>(bytes_across),
+                                   H5D_CHUNK_CACHE_W0_DEFAULT),
+                path_, "layout");
+        dataset_ = Handle();  // while it is open, its settings stay
+        dataset_ = open_dataset(path_, file_->get(), name_, access.get());
+    }
+
+    /// `bytes` from the file, which begin in `row`.
+    void fetch(std::int64_t row, std::int64_t offset, std::byte* out, std::int64_t bytes) const {
+        const std::int64_t got = plain_->read(offset, {out, static_cast<std::size_t>(bytes)});
+        if (got == bytes) return;
+        throw DataError({path_, row + got / row_bytes()}, "the file ends inside this row",
+                        "was it changed while it was read?");
+    }
+
+    /// Neighbours in the file at once: straight to `out` where chunks are whole rows, else by way of a
+    /// buffer.
+    void read_chunks(std::int64_t first, std::int64_t count, std::byte* out) const {
+        const std::int64_t end = first + count;
+        const auto place = [&](std::int64_t i, std::int64_t j) {
+            return (*chunks_)[static_cast<std::size_t>(i * grid_.across + j)];
+        };
+        std::vector<std::byte> buffer;
+        for (std::int64_t i = first / grid_.rows; i * grid_.rows < end;) {
+            const std::int64_t top = std::max(first, i * grid_.rows);
+            const auto is_inside = [&](std::int64_t chunk) {
+                return grid_.cols == cols && chunk * grid_.rows >= first && (chunk + 1) * grid_.rows <= end;
+            };
+            std::int64_t next = i;
+            while (is_inside(next) && place(next, 0) == place(i, 0) + (next - i) * grid_.bytes) ++next;
+            if (next > i) {
+                fetch(top, place(i, 0), out + (top - first) * row_bytes(), (next - i) * grid_.bytes);
+                i = next;
+                continue;
+            }
+            buffer.resize(static_cast<std::size_t>(grid_.across * grid_.bytes));
+            const std::int64_t bottom = std::min(end, (i + 1) * grid_.rows);
+            for (std::int64_t j = 0; j < grid_.across;) {
+                std::int64_t right = j;
+                while (right < grid_.across && place(i, right) == place(i, j) + (right - j) * grid_.bytes)
+                    ++right;
+                fetch(top, place(i, j), buffer.data(), (right - j) * grid_.bytes);
+                for (const std::byte* chunk = buffer.data(); j < right; ++j, chunk += grid_.bytes)
+                    spread(chunk, i, j, first, top, bottom, out);
+            }
+            ++i;
+        }
+    }
+
+    /// Copies rows [top, bottom) of chunk (i, j) to where `out` has them, whose first row is `first`.
+    void spread(const std::byte* chunk, std::int64_t i, std::int64_t j, std::int64_t first, std::int64_t top,
+                std::int64_t bottom, std::byte* out) const {
+        const std::int64_t size = size_of(type), left = j * grid_.cols;
+        const auto width = static_cast<std::size_t>(std::min(grid_.cols, cols - left) * size);
+        for (std::int64_t row = top; row < bottom; ++row) {
+            std::memcpy(out + (row - first) * row_bytes() + left * size,
+                        chunk + (row - i * grid_.rows) * grid_.cols * size, width);
+        }
+    }
+
+    void read_selection(std::int64_t first, std::int64_t count, std::byte* out) const {
         const hsize_t start[2] = {static_cast<hsize_t>(first), 0};
         const hsize_t extent[2] = {static_cast<hsize_t>(count), static_cast<hsize_t>(cols)};
         const Handle memory(checked(H5Screate_simple(2, extent, nullptr), path_, "select"), H5Sclose);
         const Handle space(checked(H5Dget_space(dataset_.get()), path_, "select"), H5Sclose);
         checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), path_,
                 "select");
-        if (H5Dread(dataset_.get(), stored_type_.get(), memory.get(), space.get(), H5P_DEFAULT, out) < 0) {
-            throw DataError({path_, first},
-                            std::to_string(count) + " rows of \"" + name_ +
-                                "\" from here on cannot be read: " + hdf5_message(),
-                            "the file is damaged, or its compression filter is not installed");
-        }
-        if (swap_) swap_bytes(type, {out, static_cast<std::size_t>(count * cols * size_of(type))});
+        if (H5Dread(dataset_.get(), stored_type_.get(), memory.get(), space.get(), H5P_DEFAULT, out) < 0)
+            refuse_rows(first, count);
     }
 
-  private:
+    [[noreturn]] void refuse_rows(std::int64_t first, std::int64_t count) const {
+        throw DataError({path_, first},
+                        std::to_string(count) + " rows of \"" + name_ +
+                            "\" from here on cannot be read: " + hdf5_message(),
+                        "the file is damaged, or its compression filter is not installed");
+    }
+
     std::string path_, name_;
     std::shared_ptr<Handle> file_;
     Handle dataset_, stored_type_;
     bool swap_ = false;
+    std::optional<InputFile> plain_;      ///< the file without HDF5, where it is not needed to read the rows
+    std::optional<std::int64_t> offset_;  ///< of all rows, where they are one after another
+    ChunkGrid grid_;
+    std::optional<std::vector<std::int64_t>> chunks_;  ///< their offsets
 };
 
 std::vector<std::string> fixed_texts(const std::string& path, hid_t dataset, hid_t type, std::size_t count) {

@@ -65,6 +65,17 @@ BOOST_AUTO_TEST_CASE(a_file_is_digested_in_blocks_as_in_one_piece) {
     BOOST_TEST((digest_file(directory.file("empty", "")) == digest_of("")));
 }
 
+BOOST_AUTO_TEST_CASE(a_digest_in_steps_is_that_of_the_whole_file) {
+    const testing::TemporaryDirectory directory;
+    const std::string path = directory.file("big", pattern((std::size_t{1} << 23) + 17));
+    for (const std::int64_t step : {std::int64_t{1} << 19, std::int64_t{3'000'000}, std::int64_t{1} << 40}) {
+        FileDigest digest(path);
+        for (std::int64_t offset = 0; offset < std::int64_t{1} << 24; offset += step)
+            digest.advance_to(offset);
+        BOOST_TEST(digest.finish().hex() == "9063744c0fa03a6868e152e4b2c97f8b");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_named) {
     const testing::TemporaryDirectory directory;
     const std::string missing = directory.file("none");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,26 @@ struct Digest {
 
 /// XXH3-128 of a block of bytes.
 Digest digest(std::span<const std::byte> bytes);
+
+/// XXH3-128 of a whole file, taken in step with another reader of it, so that the file comes from the disk
+/// once.
+class FileDigest {
+  public:
+    /// @throws MachineError where it cannot be opened; so do the others where it cannot be read.
+    explicit FileDigest(const std::string& path);
+    ~FileDigest();
+    FileDigest(const FileDigest&) = delete;
+    FileDigest& operator=(const FileDigest&) = delete;
+
+    /// Takes in the blocks that end at or before byte `offset`.
+    void advance_to(std::int64_t offset);
+    /// Takes in the rest.
+    Digest finish();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
 
 /// XXH3-128 of a whole file, read in blocks. @throws MachineError where it cannot be read.
 Digest digest_file(const std::string& path);

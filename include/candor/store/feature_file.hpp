@@ -10,6 +10,7 @@
 
 #include "candor/base/index.hpp"
 #include "candor/base/matrix.hpp"
+#include "candor/store/array.hpp"
 #include "candor/store/element.hpp"
 
 namespace candor::store {
@@ -40,9 +41,18 @@ class FeatureFile {
 
     /// Reads the rows `which` (any order, repeats allowed) into `out` (which.size() x dimension), converted
     /// exactly to T; float16 and float32 fit a float, T = float on a float64 file is refused (InternalError).
-    /// The file is read in large contiguous slabs in its own order.
+    /// The file is read in large contiguous slabs in its own order; beside `out` this needs one slab.
     void read(std::span<const FeatureRow> which, MatrixView<float> out) const;
     void read(std::span<const FeatureRow> which, MatrixView<double> out) const;
+    /// As above, row which[i] into row target[i] of `out`, the other rows of which stay as they are.
+    void read(std::span<const FeatureRow> which, std::span<const std::int64_t> target,
+              MatrixView<float> out) const;
+    void read(std::span<const FeatureRow> which, std::span<const std::int64_t> target,
+              MatrixView<double> out) const;
+    /// Shows `take` the rows `which` as (i, values) in the file's order, one slab in memory; types as for
+    /// read.
+    void visit(std::span<const FeatureRow> which, const TakeRow<float>& take) const;
+    void visit(std::span<const FeatureRow> which, const TakeRow<double>& take) const;
 
   private:
     struct Source;
