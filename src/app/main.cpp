@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "candor/app/bench_command.hpp"
 #include "candor/app/check_command.hpp"
 #include "candor/app/import_command.hpp"
 #include "candor/app/options.hpp"
@@ -38,6 +39,8 @@ constexpr Command commands[] = {
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,
      "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
+    {"bench", candor::app::bench_command,
+     "                        measure candor beside the matrix products of this machine"},
 };
 
 std::string usage() {
