@@ -13,6 +13,8 @@
 
 #include "candor/base/error.hpp"
 #include "candor/base/matrix.hpp"
+#include "candor/base/random.hpp"
+#include "candor/base/sum.hpp"
 #include "candor/base/threads.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/neighbors/census_rows.hpp"
@@ -27,8 +29,39 @@ namespace candor::neighbors {
 
 namespace {
 
-/// Leading directions where the census itself decides whether there are any.
-constexpr std::int64_t most_directions = 128;
+/// Leading directions where the census itself decides whether there are any: so few that multiplying along
+/// them is cheap beside multiplying out, and none where rows are short.
+std::int64_t directions_to_try(std::int64_t dimension) {
+    constexpr std::int64_t most = 128, shortest = 256;
+    return dimension < shortest ? 0 : std::min(most, dimension / 4);
+}
+
+/// Rows that are looked at before any are met: runs of neighbours, evenly apart, which cost a file little.
+std::vector<ContextRow> rows_to_look_at(std::int64_t rows) {
+    constexpr std::int64_t runs = 8, most = 128;
+    std::vector<ContextRow> looked_at;
+    for (std::int64_t run = 0; run < runs; ++run) {
+        const std::int64_t first = rows * run / runs, end = rows * (run + 1) / runs;
+        for (std::int64_t row = first; row < std::min(end, first + most); ++row) looked_at.emplace_back(row);
+    }
+    return looked_at;
+}
+
+/// The share of the rows' squared lengths that the directions leave out.
+double rest_share(const LeadingPart& part, MatrixView<const float> rows) {
+    const auto n = static_cast<std::size_t>(rows.rows);
+    std::vector<double> radius(n);
+    std::vector<float> rest(n);
+    Matrix<float> leading(rows.rows, part.size());
+    for (std::size_t i = 0; i < n; ++i) radius[i] = norm(rows.row(static_cast<std::int64_t>(i)));
+    part.split(rows, radius, leading.view(), rest);
+    double left = 0, whole = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        left += static_cast<double>(rest[i]) * rest[i];
+        whole += radius[i] * radius[i];
+    }
+    return left / whole;  // NaN where all rows are the same
+}
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -313,7 +346,17 @@ class Census::Work {
             if (n > 0 && m > 0)
                 show_part(rows.part(row, n), row_block, cols.part(col, m), col_block, same, bounds, guarded);
         };
-        if (!bounds_pay()) return part(0, rows.count, 0, cols.count, false);
+        if (!bounds_pay()) {
+            if (!same) return part(0, rows.count, 0, cols.count, false);
+            // Of a block and itself, one half shown to the other serves both.
+            const std::int64_t half = rows.count / 2;
+            part(0, half, 0, half, false);
+            part(half, rows.count - half, half, rows.count - half, false);
+            if (half > 0)
+                show_part(rows.part(0, half), row_block, cols.part(half, cols.count - half), col_block, false,
+                          false, guarded);
+            return;
+        }
         // A bound rules nothing out for who has kept nothing: they see some rows first.
         constexpr std::int64_t some = 64;
         const std::int64_t c = 4 * new_rows > rows.count ? std::min(some, cols.count) : 0;
@@ -490,27 +533,30 @@ std::int64_t Census::Work::panels_in_memory(std::int64_t leading, bool doubles) 
 
 void Census::Work::prepare() {
     if (cache_) return;
-    constexpr std::int64_t looked_at = 1024;
-    std::vector<ContextRow> sample;
-    for (std::int64_t row = 0; row < rows_.rows() && std::ssize(sample) < looked_at; ++row)
-        sample.emplace_back(row);
+    const std::vector<ContextRow> sample = rows_to_look_at(rows_.rows());
     StoredRows stored = rows_.read(sample);
     scale_to_unit_range(stored);
     centring_.emplace(stored);
     const bool doubles = std::holds_alternative<Matrix<double>>(stored);
-    if (options_.directions != 0 && all_.size() > 0) {
-        const std::int64_t d = rows_.dimension();
+    const bool asked = options_.directions >= 0;
+    const std::int64_t d = rows_.dimension();
+    const std::int64_t count = asked ? std::min(d, options_.directions) : directions_to_try(d);
+    if (count > 0 && all_.size() > 0) {
         Matrix<float> centred(std::ssize(sample), d);
         std::visit(
             [&](const auto& rows) {
                 for (std::int64_t i = 0; i < rows.rows(); ++i) centring_->centre(rows.row(i), centred.row(i));
             },
             stored);
-        const std::int64_t count =
-            std::min(d, options_.directions < 0 ? most_directions : options_.directions);
-        part_.emplace(linalg::leading_directions(centred.view(), count, Stream(0, "census/directions", 0)),
+        // Directions always lead in the rows that they were made from: the last rows tell whether they do.
+        const std::int64_t last = centred.rows() / 8, others = centred.rows() - last;
+        part_.emplace(linalg::leading_directions(centred.view().block(0, others), count,
+                                                 Stream(0, "census/directions", 0)),
                       d);
-        if (part_->size() == 0) part_.reset();
+        constexpr double most_left = 0.5;
+        if (part_->size() == 0 ||
+            (!asked && !(rest_share(*part_, centred.view().block(others, last)) < most_left)))
+            part_.reset();
     }
     const std::int64_t most = panels_in_memory(part_ ? part_->size() : 0, doubles);
     cache_.emplace(panels(), most, [this](std::int64_t panel) {
@@ -698,7 +744,8 @@ std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question
 std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
                           std::span<const Question> questions, int k, const SearchOptions& options) {
     const SearchOptions bounded = within_bounds(options);
-    const std::int64_t leading = bounded.directions < 0 ? most_directions : bounded.directions;
+    const std::int64_t leading =
+        bounded.directions < 0 ? directions_to_try(dimension) : std::min(dimension, bounded.directions);
     const Memory memory = memory_of(rows, dimension, doubles, leading, questions, k, bounded);
     return memory.fixed + std::min(memory.sinks, memory.packed) + 2 * memory.panel;
 }

@@ -29,8 +29,8 @@ struct Question {
 struct CensusCost {
     double products = 0;          ///< pairs of rows whose tile was multiplied out
     double bounded = 0;           ///< pairs whose tile was multiplied along the leading directions only
-    double multiplied = 0;        ///< of the survivors, pairs that bytes did not rule out, multiplied in full
-    double survivors = 0;         ///< of those, pairs multiplied out one by one
+    double survivors = 0;         ///< of those, pairs that the directions did not rule out
+    double multiplied = 0;        ///< of those, pairs that bytes did not rule out either, multiplied in full
     std::int64_t directions = 0;  ///< leading directions; 0: none were of use
     std::int64_t loads = 0;       ///< panels read, again and again
 };

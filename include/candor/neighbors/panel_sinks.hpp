@@ -68,6 +68,7 @@ class PanelSinks {
     }
 
     /// Offers row `other` of the census to the lists that row i asks and that hold it.
+    /// @pre row i faces a block (`face`).
     void take(std::int64_t i, std::int64_t other, float score) {
         bool risen = false;
         for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(), [&](std::size_t q) {
