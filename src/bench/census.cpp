@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "candor/base/threads.hpp"
 #include "candor/bench/made_rows.hpp"
@@ -23,19 +25,29 @@ std::string count_text(std::int64_t count) {
     return text;
 }
 
-/// `calls` products of rows x d by d x others, in strips that keep the result small.
-void bare_products(MatrixView<const float> features, std::int64_t rows, std::int64_t others, int calls) {
-    constexpr std::int64_t most = 4000;
-    Matrix<float> products(std::min(rows, most), others);
-    for (int call = 0; call < calls; ++call) {
-        for (std::int64_t first = 0; first < rows; first += most) {
-            const std::int64_t count = std::min(most, rows - first);
-            MatrixView<float> out = products.view();
-            out.rows = count;
-            linalg::product(features.block(first, count), features.block(0, others), out);
+/// The bare products of the first rows of `features` with the first `others`, in strips that keep the result
+/// small; its memory is there before they are timed.
+class BareProducts {
+  public:
+    BareProducts(MatrixView<const float> features, std::int64_t rows, std::int64_t others)
+        : features_(features), rows_(rows), others_(others), products_(std::min(rows, strip), others) {
+        for (std::int64_t i = 0; i < products_.rows(); ++i) std::ranges::fill(products_.row(i), 0.0F);
+    }
+
+    void multiply() {
+        for (std::int64_t first = 0; first < rows_; first += strip) {
+            const std::int64_t count = std::min(strip, rows_ - first);
+            linalg::product(features_.block(first, count), features_.block(0, others_),
+                            products_.view().block(0, count));
         }
     }
-}
+
+  private:
+    static constexpr std::int64_t strip = 4000;
+    MatrixView<const float> features_;
+    std::int64_t rows_, others_;
+    Matrix<float> products_;
+};
 
 void search(const neighbors::RowSet& rows, const MadeFindings& made, std::int64_t directions, int threads) {
     neighbors::SearchOptions options;
@@ -62,9 +74,12 @@ Measurement cell(std::string name, Matrix<float> features, int rounds) {
                        {}};
     const MadeFindings made(half_positive(n));
     const neighbors::RowSet rows(std::move(features));
+    BareProducts bare(rows.centred(), n / 2, n / 2);
     measure(
         result, rounds, [&] { search(rows, made, -1, 1); },
-        [&] { bare_products(rows.centred(), n / 2, n / 2, 4); });
+        [&] {
+            for (int call = 0; call < 4; ++call) bare.multiply();
+        });
     return result;
 }
 
@@ -78,8 +93,9 @@ Measurement census(std::string name, Matrix<float> features, int rounds) {
         {}};
     const MadeFindings made(many_findings(n, findings));
     const neighbors::RowSet rows(std::move(features));
+    BareProducts bare(rows.centred(), n, n);
     measure(
-        result, rounds, [&] { search(rows, made, -1, 1); }, [&] { bare_products(rows.centred(), n, n, 1); });
+        result, rounds, [&] { search(rows, made, -1, 1); }, [&] { bare.multiply(); });
     return result;
 }
 
@@ -130,9 +146,12 @@ Measurement threads(int count, int rounds) {
                        {}};
     const MadeFindings made(many_findings(n, findings));
     const neighbors::RowSet rows(isotropic_rows(n, d));
+    std::vector<BareProducts> bare;
+    for (int thread = 0; thread < count; ++thread) bare.emplace_back(rows.centred(), 4000, n);
     const auto products = [&](int on) {
         return wall_seconds([&] {
-            for_each_on_threads(on, count, [&](std::int64_t) { bare_products(rows.centred(), 4000, n, 1); });
+            for_each_on_threads(on, count,
+                                [&](std::int64_t at) { bare[static_cast<std::size_t>(at)].multiply(); });
         });
     };
     for (int round = 0; round < rounds; ++round) {

@@ -10,7 +10,7 @@ processor seconds, candor's time as a share of that of four bare products, which
 FAISS's time as a multiple of candor's (median and range).
 
 Fashion-MNIST: the same cell, and a census of twelve findings, over the first 20,000 training images as pixels
-and behind one random rectified layer, beside bare products. The images are those of the Debian package
+and behind one random rectified layer. The images are those of the Debian package
 dataset-fashion-mnist or, with --fashion, those in DIR.
 """
 
@@ -38,9 +38,9 @@ ROWS, NEIGHBOURS = 4000, 5
 IMAGES = 20000
 
 
-def candor(program, names, rounds, *files):
+def candor(program, names, rounds, features=None):
     """What `candor bench` reports, one dictionary a measurement."""
-    command = [program, "bench", *files, "--only", names, "--threads", "1", "--rounds", str(rounds), "--json"]
+    command = [program, "bench", *([features] if features else []), "--only", names, "--rounds", str(rounds), "--json", "--quiet"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
@@ -64,22 +64,20 @@ def spread(ratios):
     return f"{statistics.median(ratios):6.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
 
 
-def beside_faiss(program, rounds):
-    random = np.random.default_rng(1)
-    for dimension in DIMENSIONS:
-        labels = made(random, dimension)
-        ours, peers = [], []
-        sides = (lambda: ours.append(candor(program, f"cell-{dimension}", 1)[0]),
-                 lambda: peers.append(faiss_seconds(labels)))
-        for i in range(rounds):
-            for side in sides if i % 2 == 0 else sides[::-1]:
-                side()
-        seconds = [one["seconds"] for one in ours]
-        products = [one["peer_seconds"] for one in ours]
-        print(f"cell-{dimension:<4d}  candor {statistics.median(seconds):7.3f} s  "
-              f"sgemm {statistics.median(products):7.3f} s  FAISS {statistics.median(peers):7.3f} s  "
-              f"candor/sgemm {spread([a / b for a, b in zip(seconds, products)])}  "
-              f"FAISS/candor {spread([a / b for a, b in zip(peers, seconds)])}", flush=True)
+def beside_faiss(program, rounds, title, name, labels, features=None):
+    """One line: candor's benchmark `name` and FAISS on the rows of `labels`, in turns."""
+    ours, peers = [], []
+    sides = (lambda: ours.append(candor(program, name, 1, features)[0]),
+             lambda: peers.append(faiss_seconds(labels)))
+    for i in range(rounds):
+        for side in sides if i % 2 == 0 else sides[::-1]:
+            side()
+    seconds = [one["seconds"] for one in ours]
+    products = [one["peer_seconds"] for one in ours]
+    print(f"{title:<28} candor {statistics.median(seconds):7.3f} s  "
+          f"sgemm {statistics.median(products):7.3f} s  FAISS {statistics.median(peers):7.3f} s  "
+          f"candor/sgemm {spread([a / b for a, b in zip(seconds, products)])}  "
+          f"FAISS/candor {spread([a / b for a, b in zip(peers, seconds)])}", flush=True)
 
 
 def training_images(folder):
@@ -113,10 +111,12 @@ def over_images(program, rounds, images):
         path = os.path.join(folder, "features.h5")
         for kind, features in kinds.items():
             write(path, features)
-            for one in candor(program, "cell,census", rounds, path):
-                print(f"{kind + ': ' + one['work']:<70} candor {one['seconds']:7.3f} s  "
-                      f"{one['peer']} {one['peer_seconds']:7.3f} s  ratio {one['ratio']:6.3f} "
-                      f"({one['ratio_low']:.3f} to {one['ratio_high']:.3f})", flush=True)
+            rows = features[:2 * ROWS] / np.linalg.norm(features[:2 * ROWS], axis=1, keepdims=True)
+            beside_faiss(program, rounds, kind, "cell", (rows[0::2], rows[1::2]), path)
+            one = candor(program, "census", rounds, path)[0]
+            print(f"{kind + ', ' + one['work']:<28} candor {one['seconds']:7.3f} s  "
+                  f"{one['peer']} {one['peer_seconds']:7.3f} s  candor/sgemm {one['ratio']:6.3f} "
+                  f"({one['ratio_low']:.3f} to {one['ratio_high']:.3f})", flush=True)
 
 
 def main():
@@ -125,7 +125,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--fashion", metavar="DIR", help="folder of train-images-idx3-ubyte.gz")
     options = parser.parse_args()
-    beside_faiss(options.candor, options.rounds)
+    random = np.random.default_rng(1)
+    for dimension in DIMENSIONS:
+        beside_faiss(options.candor, options.rounds, f"made, d = {dimension}", f"cell-{dimension}",
+                     made(random, dimension))
     images = training_images(options.fashion)
     if images is None:
         where = f"not in {options.fashion}" if options.fashion else "apt install dataset-fashion-mnist"
