@@ -40,7 +40,9 @@ IMAGES = 20000
 
 def candor(program, names, rounds, features=None):
     """What `candor bench` reports, one dictionary a measurement."""
-    command = [program, "bench", *([features] if features else []), "--only", names, "--rounds", str(rounds), "--json", "--quiet"]
+    command = [program, "bench", "--only", names, "--rounds", str(rounds), "--json", "--quiet"]
+    if features is not None:
+        command.append(features)
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
