@@ -172,6 +172,14 @@ class Commands(unittest.TestCase):
             printed = run(f"{SOURCE}/jobs/demo.sh {folder}", folder)
             self.assertIn("worst", printed)
 
+    def test_the_benchmarks_are_those_that_are_shown(self):
+        command = block_with("sh", "candor bench").strip()
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("vectors", run(command + " --only cell-64 --rounds 1", folder))
+            listed = subprocess.run([CANDOR, "bench", "--only", "none"], capture_output=True, text=True).stderr
+        shown = re.findall(r"^\| `([\w-]+)` \|", section("How fast is it here"), re.M)
+        self.assertEqual(shown, listed.strip().split("there are ")[1].split(", "))
+
     def test_help_and_version(self):
         for command in ("check", "run", "show", "import", "pairs"):
             self.assertIn("--help", run(f"candor {command} --help", "/"))
