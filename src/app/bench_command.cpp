@@ -34,7 +34,8 @@ Times candor's kernels on this machine in turns with what they are made of, and 
 is the faster. Seconds are medians over the rounds, of one processor; those of the benchmark `threads` are on the
 wall. The neighbour searches stand beside the bare sgemm calls of the same BLAS that a search per label needs.
 
-With FEATURES (HDF5 or .npy): only how fast the neighbours of its rows are found, up to 20,000, findings made up.
+With FEATURES (HDF5 or .npy, float16 or float32, 1,000 rows or more): only how fast the neighbours of its rows are
+found, up to 20,000 of them, findings made up.
 
 Examples:
   candor bench

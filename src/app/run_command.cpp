@@ -15,14 +15,17 @@ namespace po = boost::program_options;
 int run_command(const std::vector<std::string>& arguments) {
     campaign::RunOptions run;
     CommonOptions common;
-    std::string memory;
     po::options_description options;
     options.add_options()                                                                        //
         ("output,o", po::value(&run.output)->value_name("OUT.h5"), "the results file to write")  //
         ("overwrite", po::bool_switch(&run.overwrite), "replace OUT.h5 where it exists")         //
         ("ablations", po::bool_switch(&run.ablations),
          "also without context match and under every candidate rule: the table ablations")  //
-        ("memory", po::value(&memory)->value_name("SIZE"),
+        ("memory", po::value<std::string>()->value_name("SIZE")->notifier([&run](const std::string& size) {
+            run.memory = parse_bytes(size);
+            if (run.memory <= 0)
+                throw UsageError("--memory " + size, "must be a size of more than nothing, e.g. 512M or 2G");
+        }),
          "most memory of a rank, e.g. 2G; features are then read again and again where they do not fit")  //
         ("block", po::value(&run.block_rows)->value_name("ROWS")->default_value(run.block_rows),
          "rows of a block of similarities; changes speed and memory, never a result");
@@ -42,11 +45,6 @@ int run_command(const std::vector<std::string>& arguments) {
     if (run.block_rows < 1 || run.block_rows > most_block_rows) {
         throw UsageError("--block " + std::to_string(run.block_rows),
                          "must be 1 to " + std::to_string(most_block_rows));
-    }
-    if (!memory.empty()) {
-        run.memory = parse_bytes(memory);
-        if (run.memory <= 0)
-            throw UsageError("--memory " + memory, "must be a size of more than nothing, e.g. 512M or 2G");
     }
     run.study_file = places[0];
     run.overrides = common.overrides;

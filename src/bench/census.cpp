@@ -135,12 +135,11 @@ Measurement bounds(int rounds) {
     return result;
 }
 
-/// The time on T threads beside what it would be if the time on one thread shrank as that of bare products
-/// does.
 Measurement threads(int count, int rounds) {
     constexpr std::int64_t n = 12'000, d = 768;
     Measurement result{"threads",
-                       count_text(n) + " rows, 12 findings, " + std::to_string(count) + " threads",
+                       count_text(n) + " rows, 12 findings, " + std::to_string(count) +
+                           (count == 1 ? " thread" : " threads"),
                        "its time on 1 thread, scaled as sgemm scales",
                        {},
                        {}};

@@ -179,7 +179,7 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
     search.memory = budget - taken;
     if (search.memory >= least) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
-    throw UsageError("--memory", std::to_string(budget / mib) + "M are too few: this study takes about " +
+    throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
                                      std::to_string((taken + least) / mib + 1) + "M a rank");
 }
 

@@ -395,7 +395,7 @@ class Census::Work {
         tile.cols = cols.count;
         tile.row_offset = rows.sinks.offsets(rows.first);
         tile.col_offset = cols.sinks.offsets(cols.first);
-        Meeting meeting{rows, cols, tile, !same, bounds ? slack_of(scale_.radius) : 0};
+        std::int64_t survivors = 0, multiplied = 0;
         guarded([&] {
             rows.sinks.face(rows.first, rows.count, col_block);
             if (!same) cols.sinks.face(cols.first, cols.count, row_block);
@@ -409,15 +409,25 @@ class Census::Work {
                 std::fill_n(scratch.col_cut.begin(), cols.count, std::numeric_limits<float>::infinity());
             tile.row_cut = bounds ? scratch.row_cut.data() : rows.sinks.tile_cuts(rows.first);
             tile.col_cut = bounds || same ? scratch.col_cut.data() : cols.sinks.tile_cuts(cols.first);
-            if (bounds) {
-                scan_bounds(tile, take_survivors, &meeting);
-            } else {
-                scan_tile(tile, take_hits, &meeting);
+            // A few rows at a time, so that what a crowd puts aside in between stays small.
+            constexpr std::int64_t some = 64;
+            for (std::int64_t row = 0; row < rows.count; row += some) {
+                const Side strip = rows.part(row, std::min(some, rows.count - row));
+                const Tile part = tile.from(row, strip.count);
+                Meeting meeting{strip, cols, part, !same, bounds ? slack_of(scale_.radius) : 0};
+                if (bounds) {
+                    scan_bounds(part, take_survivors, &meeting);
+                } else {
+                    scan_tile(part, take_hits, &meeting);
+                }
+                survivors += meeting.survivors;
+                multiplied += meeting.multiplied;
+                decide_crowded(strip, cols);
+                decide_crowded(cols, strip);
             }
-            decide_crowded(rows, cols);
-            decide_crowded(cols, rows);
         });
-        count(static_cast<double>(rows.count) * static_cast<double>(cols.count), bounds, meeting);
+        count(static_cast<double>(rows.count) * static_cast<double>(cols.count), bounds, survivors,
+              multiplied);
     }
 
     /// How far a score of a row of this radius may lie above its bound, when both are summed and compared in
@@ -444,14 +454,14 @@ class Census::Work {
         return ++skipped_ % 64 == 0;
     }
 
-    void count(double pairs, bool bounds, const Meeting& meeting) {
+    void count(double pairs, bool bounds, std::int64_t passed, std::int64_t in_full_count) {
         const std::lock_guard lock(count_guard_);
         if (!bounds) {
             cost_.products += pairs;
             return;
         }
-        const auto survivors = static_cast<double>(meeting.survivors);
-        const auto multiplied = static_cast<double>(meeting.multiplied);
+        const auto survivors = static_cast<double>(passed);
+        const auto multiplied = static_cast<double>(in_full_count);
         cost_.bounded += pairs;
         cost_.survivors += survivors;
         cost_.multiplied += multiplied;

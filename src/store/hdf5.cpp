@@ -123,7 +123,7 @@ class Hdf5Array final : public Array {
         array_bytes(path, rows, cols, size_of(type));
         const Handle layout(checked(H5Dget_create_plist(dataset_.get()), path, "layout"), H5Pclose);
         const H5D_layout_t kind = checked(H5Pget_layout(layout.get()), path, "layout");
-        if (kind == H5D_CONTIGUOUS) find_bytes();
+        if (kind == H5D_CONTIGUOUS) find_bytes(layout.get());
         if (kind == H5D_CHUNKED) find_chunks(layout.get());
     }
 
@@ -141,12 +141,13 @@ class Hdf5Array final : public Array {
   private:
     std::int64_t row_bytes() const { return cols * size_of(type); }
 
-    /// Plain rows in one piece of the file are read without HDF5. It keeps the others: those never written,
-    /// which have no place, and those in files beside this one.
-    void find_bytes() {
+    /// Plain rows in one piece of the file are read without HDF5. It keeps those in files beside this one.
+    void find_bytes(hid_t layout) {
+        if (checked(H5Pget_external_count(layout), path_, "layout") > 0) return;
+        const auto stored = static_cast<std::int64_t>(H5Dget_storage_size(dataset_.get()));
+        if (stored == 0) refuse_hole(0);
         const haddr_t offset = H5Dget_offset(dataset_.get());
-        if (offset == HADDR_UNDEF) return;
-        if (H5Dget_storage_size(dataset_.get()) != static_cast<hsize_t>(rows * row_bytes())) return;
+        if (offset == HADDR_UNDEF || stored != rows * row_bytes()) return;
         offset_ = static_cast<std::int64_t>(offset);
         plain_.emplace(path_);
     }
@@ -172,6 +173,32 @@ class Hdf5Array final : public Array {
             chunks_ = chunk_offsets(file, dataset_.get(), grid_);
             if (chunks_) plain_.emplace(std::move(file));
         }
+        if (!chunks_) require_all_chunks();
+    }
+
+    /// HDF5 gives a fill value for numbers of a chunk that was never written; here they are missing.
+    void require_all_chunks() const {
+        const Handle space(checked(H5Dget_space(dataset_.get()), path_, "layout"), H5Sclose);
+        hsize_t written = 0;
+        checked(H5Dget_num_chunks(dataset_.get(), space.get(), &written), path_, "layout");
+        if (written == static_cast<hsize_t>(grid_.down) * static_cast<hsize_t>(grid_.across)) return;
+        for (std::int64_t i = 0; i < grid_.down; ++i) {
+            for (std::int64_t j = 0; j < grid_.across; ++j) {
+                const hsize_t at[2] = {static_cast<hsize_t>(i * grid_.rows),
+                                       static_cast<hsize_t>(j * grid_.cols)};
+                unsigned filters_skipped = 0;
+                haddr_t place = HADDR_UNDEF;
+                hsize_t bytes = 0;
+                checked(H5Dget_chunk_info_by_coord(dataset_.get(), at, &filters_skipped, &place, &bytes),
+                        path_, "layout");
+                if (place == HADDR_UNDEF) refuse_hole(i * grid_.rows);
+            }
+        }
+    }
+
+    [[noreturn]] void refuse_hole(std::int64_t row) const {
+        throw DataError({path_, row}, "numbers of \"" + name_ + "\" from here on were never written",
+                        "write the file again, whole");
     }
 
     /// Chunks that reach over more than one slab stay with HDF5 until the next ones are asked for, rather
@@ -243,6 +270,26 @@ class Hdf5Array final : public Array {
     }
 
     void read_selection(std::int64_t first, std::int64_t count, std::byte* out) const {
+        std::optional<std::string> fault = fault_of(first, count, out);
+        if (!fault) return;
+        // The damage may begin further on, in a block of its own.
+        std::int64_t row = first, next = first + count;
+        for (std::int64_t end = next; row < end; row = next) {
+            next = std::min(end, row - row % unit + unit);
+            if (std::optional<std::string> here = fault_of(row, next - row, out)) {
+                fault = std::move(here);
+                break;
+            }
+        }
+        if (row == first + count) row = first;  // the blocks by themselves could be read
+        throw DataError(
+            {path_, row},
+            std::to_string(next - row) + " rows of \"" + name_ + "\" from here on cannot be read: " + *fault,
+            "the file is damaged, or its compression filter is not installed");
+    }
+
+    /// Reads rows through HDF5. @returns what it says where it cannot.
+    std::optional<std::string> fault_of(std::int64_t first, std::int64_t count, std::byte* out) const {
         const hsize_t start[2] = {static_cast<hsize_t>(first), 0};
         const hsize_t extent[2] = {static_cast<hsize_t>(count), static_cast<hsize_t>(cols)};
         const Handle memory(checked(H5Screate_simple(2, extent, nullptr), path_, "select"), H5Sclose);
@@ -250,14 +297,8 @@ class Hdf5Array final : public Array {
         checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), path_,
                 "select");
         if (H5Dread(dataset_.get(), stored_type_.get(), memory.get(), space.get(), H5P_DEFAULT, out) < 0)
-            refuse_rows(first, count);
-    }
-
-    [[noreturn]] void refuse_rows(std::int64_t first, std::int64_t count) const {
-        throw DataError({path_, first},
-                        std::to_string(count) + " rows of \"" + name_ +
-                            "\" from here on cannot be read: " + hdf5_message(),
-                        "the file is damaged, or its compression filter is not installed");
+            return hdf5_message();
+        return std::nullopt;
     }
 
     std::string path_, name_;

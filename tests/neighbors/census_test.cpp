@@ -292,6 +292,7 @@ BOOST_AUTO_TEST_CASE(thousands_of_rows_alike_are_decided_as_they_come) {
         }
     }
     BOOST_TEST(wrong_ones == 0);
+    BOOST_TEST(found.kept_max <= 64 + 3 + 3);  // put aside, k, and the sink's room beside them
 }
 
 // The same over panels that are small beside the crowd, in any order: all or most of it on one rank, or

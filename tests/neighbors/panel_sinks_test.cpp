@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_crowd_is_noticed_and_packed) {
         if (noticed < 0 && sinks.is_crowded(0)) noticed = other;
     }
     // k + 3 have room in the sink, and the row itself is none.
-    BOOST_TEST(noticed == 4096 + 1 + k + 3);
+    BOOST_TEST(noticed == 64 + 1 + k + 3);
     PanelSinks again(census, 1, k, 0, numbers, scale);
     again.face(0, 1, census.panels().front().front());
     again.add(sinks.pack());

@@ -291,6 +291,14 @@ BOOST_AUTO_TEST_CASE(a_damaged_block_names_the_file_and_the_row) {
                               return error.place().file == path && error.place().row == 3000 &&
                                      error.fault().find("checksum") != std::string::npos;
                           });
+    // Read with others, the block begins where it begins.
+    std::vector<FeatureRow> all;
+    for (std::int64_t i = 0; i < 4096; ++i) all.emplace_back(i);
+    Matrix<float> whole(4096, 4);
+    BOOST_CHECK_EXCEPTION(file.read(all, whole.view()), DataError, [&](const DataError& error) {
+        return error.place().row == 2048 && error.fault().starts_with("1024 rows ") &&
+               error.fault().find("checksum") != std::string::npos;
+    });
 }
 
 BOOST_AUTO_TEST_CASE(writing_refuses_to_replace_and_to_overflow) {

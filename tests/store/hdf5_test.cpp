@@ -1,8 +1,10 @@
 #include "candor/store/hdf5.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 #include <vector>
 
 #include "candor/base/error.hpp"
@@ -112,6 +114,13 @@ void check(const std::string& path, std::int64_t written, const std::string& wha
     }
 }
 
+/// The first row that has no place in the file where the first `written` were written; `rows`: all have.
+std::int64_t first_hole(const Layout& layout, std::int64_t rows, std::int64_t written) {
+    if (layout.chunk.empty()) return written == 0 ? 0 : rows;
+    const auto chunk = static_cast<std::int64_t>(layout.chunk[0]);
+    return std::min(rows, (written + chunk - 1) / chunk * chunk);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(store_hdf5)
@@ -138,9 +147,18 @@ BOOST_AUTO_TEST_CASE(every_layout_type_and_byte_order_gives_the_same_rows) {
                         const std::string path = directory.file("f.h5");
                         for (const std::int64_t written : {rows, std::int64_t{50}, std::int64_t{0}}) {
                             make(path, layout, type, rows, cols, written);
-                            check(path, written,
-                                  "chunk " + (chunked ? std::to_string(layout.chunk[0]) : "none") + ", " +
-                                      std::to_string(cols) + " columns, " + std::to_string(written));
+                            const std::string what =
+                                "chunk " + (chunked ? std::to_string(layout.chunk[0]) : "none") + ", " +
+                                std::to_string(cols) + " columns, " + std::to_string(written);
+                            const std::int64_t hole = first_hole(layout, rows, written);
+                            if (hole < rows) {
+                                BOOST_CHECK_EXCEPTION(open(path), DataError, [&](const DataError& error) {
+                                    return error.place().row == hole &&
+                                           error.fault().find("never written") != std::string::npos;
+                                });
+                            } else {
+                                check(path, written, what);
+                            }
                         }
                     }
                 }
@@ -170,11 +188,44 @@ BOOST_AUTO_TEST_CASE(chunks_larger_than_a_slab_are_read) {
         for (const bool filtered : {false, true}) {
             Layout layout{chunk, {}};
             layout.filtered = filtered;
-            make(directory.file("f.h5"), layout, H5T_IEEE_F32LE, 40000, 80, 39000);
+            make(directory.file("f.h5"), layout, H5T_IEEE_F32LE, 40000, 80, 39000);  // in every chunk
             const auto array = open(directory.file("f.h5"));
             BOOST_TEST(array->cols * array->unit * 4 > slab_bytes);
             for (const auto& which : selections(40000))
                 BOOST_TEST(wrong_values<float>(*array, which, 39000) == 0);
+        }
+    }
+}
+
+// One chunk left out, which holds some columns of some rows: its first row is named, compressed or not.
+BOOST_AUTO_TEST_CASE(a_chunk_that_was_never_written_is_no_data) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("f.h5");
+    for (const bool filtered : {false, true}) {
+        for (const bool newest : {false, true}) {
+            Layout layout{{20, 50}, {}};
+            layout.filtered = filtered;
+            layout.newest = newest;
+            make(path, layout, H5T_IEEE_F32LE, 100, 130, 60);
+            {
+                const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+                const Handle set(H5Dopen2(file.get(), "features", H5P_DEFAULT), H5Dclose);
+                const Handle space(H5Dget_space(set.get()), H5Sclose);
+                const std::vector<float> ones(40 * 130, 1);
+                // Rows 60 to 79 but for the last chunk across; 80 to 99 whole.
+                for (const auto& [first, rows, cols] :
+                     {std::tuple<hsize_t, hsize_t, hsize_t>{60, 20, 100}, {80, 20, 130}}) {
+                    const hsize_t start[2] = {first, 0}, extent[2] = {rows, cols};
+                    const Handle memory(H5Screate_simple(2, extent, nullptr), H5Sclose);
+                    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr);
+                    BOOST_REQUIRE(H5Dwrite(set.get(), H5T_NATIVE_FLOAT, memory.get(), space.get(),
+                                           H5P_DEFAULT, ones.data()) >= 0);
+                }
+            }
+            BOOST_CHECK_EXCEPTION(open(path), DataError, [&](const DataError& error) {
+                return error.place().file == path && error.place().row == 60 &&
+                       error.fault() == "numbers of \"/features\" from here on were never written";
+            });
         }
     }
 }

@@ -126,7 +126,7 @@ class PanelSinks {
     void add(std::string_view packed);
 
   private:
-    static constexpr std::int64_t most_aside = 4096;
+    static constexpr std::int64_t most_aside = 64;
     static constexpr std::size_t near = 3;  // entries beside the k best that a sink has room for
     static constexpr float infinity = std::numeric_limits<float>::infinity();
 

@@ -23,6 +23,17 @@ struct Tile {
     /// Where the products are of leading parts alone: lengths of what they leave out (LeadingPart).
     const float* row_rest = nullptr;
     const float* col_rest = nullptr;
+
+    /// Rows first .. first + count of it.
+    Tile from(std::int64_t first, std::int64_t count) const {
+        Tile part = *this;
+        part.products += first * stride;
+        part.rows = count;
+        part.row_offset += first;
+        part.row_cut += first;
+        if (row_rest != nullptr) part.row_rest += first;
+        return part;
+    }
 };
 
 /// Called for a row with the hits among columns first .. first + 63: bit b stands for column first + b.

@@ -1,0 +1,94 @@
+"""candor run --memory: kept on every number of ranks, by features of which most are as good as equal too."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+CANDOR = os.environ["CANDOR"]
+IMAGES = 3000
+STUDY = """
+[study]
+name = "memory"
+[operator]
+negative_queries = "all"
+[bootstrap]
+resamples = 20
+[[encoder]]
+id = "wide"
+[[encoder]]
+id = "signs"
+[[dataset]]
+id = "data"
+table = "table.csv"
+features = "{encoder}.h5"
+[[task]]
+id = "task"
+datasets = ["data"]
+findings = ["a", "b", "c"]
+"""
+
+
+class MemoryTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        random = np.random.default_rng(7)
+        ids = [f"i{i}" for i in range(IMAGES)]
+        labels = (random.random((IMAGES, 3)) < (0.1, 0.3, 0.5)).astype(int)
+        # One number a row: every cosine is 1 or -1, so that each query has a thousand nearest neighbours.
+        features = {"wide": random.normal(size=(IMAGES, 300)), "signs": random.normal(size=(IMAGES, 1))}
+        with open(os.path.join(cls.folder, "table.csv"), "w") as table:
+            table.write("image_id,patient_id,split,a,b,c\n")
+            for i, row in enumerate(labels):
+                table.write(f"{ids[i]},p{i},test," + ",".join(map(str, row)) + "\n")
+        for encoder, values in features.items():
+            with h5py.File(os.path.join(cls.folder, encoder + ".h5"), "w") as file:
+                file["features"] = values.astype("f4")
+                file.create_dataset("image_id", data=ids, dtype=h5py.string_dtype())
+        with open(os.path.join(cls.folder, "study.toml"), "w") as study:
+            study.write(STUDY)
+
+    def run_study(self, output, *words, ranks=1):
+        return subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), CANDOR, "run",
+                               "study.toml", "-o", output, "--quiet", "--threads", "1", *words],
+                              cwd=self.folder, capture_output=True, text=True, timeout=300)
+
+    def refused(self, size):
+        done = self.run_study("refused.h5", "--memory", size)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "refused.h5")))
+        return next(line for line in done.stderr.splitlines() if line.startswith("candor: error: "))
+
+    def test_sizes_that_are_none(self):
+        for size in ("", "0", "-1", "lots", " 2G", "2X"):
+            self.assertEqual(self.refused(size), f"candor: error: --memory {size}: must be a size of more than "
+                                                 "nothing, e.g. 512M or 2G")
+
+    def test_the_size_that_is_offered_is_kept_and_changes_nothing(self):
+        offered = re.fullmatch(r"candor: error: --memory: 1024 bytes are too few: this study takes about (\d+)M a rank",
+                               self.refused("1K"))
+        self.assertIsNotNone(offered)
+        self.assertEqual(self.run_study("free.h5").returncode, 0)
+        # Another process may be some pages larger at the start.
+        limit = int(offered[1]) + 4
+        for ranks in (1, 2, 3, 5):
+            output = f"kept{ranks}.h5"
+            done = self.run_study(output, "--memory", f"{limit}M", ranks=ranks)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            same = subprocess.run(["h5diff", "--exclude-path", "/run", "free.h5", output], cwd=self.folder,
+                                  capture_output=True)
+            self.assertEqual(same.returncode, 0)
+            with h5py.File(os.path.join(self.folder, output)) as file:
+                self.assertEqual(file["run"].attrs["memory"], limit << 20)
+                self.assertLessEqual(file["run"].attrs["peak_memory"], limit << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
