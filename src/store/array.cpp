@@ -1,6 +1,7 @@
 #include "candor/store/array.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -75,16 +76,19 @@ class SlabBuffer {
     explicit SlabBuffer(const Array& array) : array_(array), row_bytes_(array.cols * size_of(array.type)) {}
 
     void read(const Slab& slab) {
-        bytes_.resize(std::max(bytes_.size(), static_cast<std::size_t>(slab.rows() * row_bytes_)));
-        array_.read(slab.first, slab.rows(), bytes_.data());
+        const std::int64_t bytes = slab.rows() * row_bytes_;
+        if (bytes > size_)
+            bytes_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
+        size_ = std::max(size_, bytes);
+        array_.read(slab.first, slab.rows(), bytes_.get());
         first_ = slab.first;
     }
-    const std::byte* row(std::int64_t row) const { return bytes_.data() + (row - first_) * row_bytes_; }
+    const std::byte* row(std::int64_t row) const { return bytes_.get() + (row - first_) * row_bytes_; }
 
   private:
     const Array& array_;
-    std::int64_t row_bytes_, first_ = 0;
-    std::vector<std::byte> bytes_;
+    std::int64_t row_bytes_, first_ = 0, size_ = 0;
+    std::unique_ptr<std::byte[]> bytes_;
 };
 
 template <class T>
