@@ -1,9 +1,11 @@
 #include "candor/app/mpi_main.hpp"
 
+#include <cstdio>
 #include <new>
 
 #include "candor/base/error.hpp"
 #include "candor/parallel/session.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::app {
 
@@ -13,6 +15,12 @@ int mpi_main(const std::function<void(const parallel::Communicator&)>& work) {
     parallel::Session session(argc, argv);
     try {
         work(session.world());
+    } catch (const parallel::Stopped& stopped) {
+        // All ranks agreed: nothing is wrong with MPI, and the code comes through launchers only by a proper
+        // end.
+        if (session.world().rank() == 0)
+            std::fprintf(stderr, "candor: %s; run the same command again to go on\n", stopped.what());
+        return static_cast<int>(stopped.code());
     } catch (const parallel::Echo& echo) {
         session.follow(echo.code());
     } catch (const Error& error) {

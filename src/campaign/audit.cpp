@@ -253,7 +253,7 @@ std::vector<DataError> FeatureAudit::problems(const study::Study& study) const {
 }
 
 FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Inputs& inputs,
-                                const std::vector<study::Pool>& drafts) {
+                                const std::vector<study::Pool>& drafts, parallel::StopRequest& stop) {
     const study::Study& study = inputs.study;
     FeatureAudit audit;
     ByteWriter mine;
@@ -262,12 +262,14 @@ FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Input
         EncoderFeatures features(inputs, encoder);
         for (std::size_t dataset = 0; dataset < study.datasets.size(); ++dataset) {
             if (!tasks_use(study, encoder, dataset)) continue;
+            if (stop.requested()) break;
             put_audit(mine, encoder, dataset,
                       audit_file(inputs, features, dataset, rows_in_use(study, drafts, encoder, dataset),
                                  audit.hashes[encoder][dataset]));
         }
     }
 
+    stop.rendezvous();
     audit.faults.resize(drafts.size());
     std::map<std::pair<std::size_t, std::size_t>, FeatureReport> ordered;
     for (const std::string& bytes : world.all_gather(mine.take())) {

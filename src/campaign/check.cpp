@@ -290,10 +290,11 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
         }
     }
     log.detail("reading and checking the features");
-    const FeatureAudit audit = audit_features_mpi(world, inputs, drafts);
+    parallel::StopRequest never;
+    const FeatureAudit audit = audit_features_mpi(world, inputs, drafts, never);
     for (const DataError& problem : audit.problems(inputs.study))
         report.problems.emplace_back(problem.what());
-    const ErasedAudit erased = audit_erased_mpi(world, inputs, drafts);
+    const ErasedAudit erased = audit_erased_mpi(world, inputs, drafts, never);
     for (const DataError& problem : erased.problems(inputs.study))
         report.problems.emplace_back(problem.what());
     report.notes.insert(report.notes.end(), erased.notes.begin(), erased.notes.end());

@@ -359,7 +359,7 @@ void ErasedAudit::count_exclusions(const study::Study& study, std::size_t task, 
 }
 
 ErasedAudit audit_erased_mpi(const parallel::Communicator& world, const Inputs& inputs,
-                             const std::vector<study::Pool>& drafts) {
+                             const std::vector<study::Pool>& drafts, parallel::StopRequest& stop) {
     const study::Study& study = inputs.study;
     ByteWriter mine;
     for (std::size_t encoder = 0; encoder < study.encoders.size(); ++encoder) {
@@ -367,10 +367,12 @@ ErasedAudit audit_erased_mpi(const parallel::Communicator& world, const Inputs& 
         EncoderFeatures features(inputs, encoder);
         for (std::size_t dataset = 0; dataset < study.datasets.size(); ++dataset) {
             if (study.datasets[dataset].erased.empty() || !tasks_use(study, encoder, dataset)) continue;
+            if (stop.requested()) break;
             put_audit(mine, encoder, dataset,
                       audit_file(inputs, features, dataset, rows_in_use(study, drafts, encoder, dataset)));
         }
     }
+    stop.rendezvous();
     FileAudits files;
     for (const std::string& bytes : world.all_gather(mine.take())) {
         ByteReader in(bytes);

@@ -115,11 +115,12 @@ instruments::Tally get_tally(ByteReader& in) {
 /// Resamples every counter of one task, a block of weights at a time: each block is drawn once for all of
 /// them.
 void resample(const study::Study& study, const TaskWork& work, std::vector<Counting>& counting, int threads,
-              Progress& progress) {
+              parallel::StopRequest& stop, Progress& progress) {
     const stats::Resampling resampling(study.seed, study.tasks[work.task].id, work.pool.clusters,
                                        study.bootstrap.resamples);
     for (Counting& one : counting) one.resampled.resize(static_cast<std::size_t>(study.bootstrap.resamples));
     resampling.for_each_block([&](MatrixView<const stats::Weight> weights, std::int64_t first) {
+        if (stop.requested()) return;
         for_each_on_threads(threads, static_cast<std::int64_t>(counting.size()), [&](std::int64_t i) {
             Counting& one = counting[static_cast<std::size_t>(i)];
             one.counter.count(weights, std::span(one.resampled)
@@ -158,7 +159,7 @@ std::function<int(std::size_t, std::size_t, std::size_t)> counting_owners(const 
 
 Counted count_mpi(const parallel::Communicator& world, const study::Study& study,
                   const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
-                  const Log& log) {
+                  parallel::StopRequest& stop, const Log& log) {
     std::vector<std::vector<Counting>> counting(work.size());
     double total = 0;
     for (std::size_t w = 0; w < work.size(); ++w) {
@@ -171,7 +172,8 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
 
     ByteWriter mine;
     for (std::size_t w = 0; w < work.size(); ++w) {
-        resample(study, work[w], counting[w], threads, progress);
+        resample(study, work[w], counting[w], threads, stop, progress);
+        if (stop.requested()) break;
         std::map<std::tuple<std::size_t, std::size_t, std::size_t>, FindingResult> findings;
         for (Counting& one : counting[w]) {
             const study::Cell& cell = work[w].cells[one.result.cell];
@@ -208,6 +210,7 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
         counting[w].clear();
     }
 
+    stop.rendezvous();
     Counted counted;
     for (const std::string& bytes : world.gather(mine.take())) {
         ByteReader in(bytes);

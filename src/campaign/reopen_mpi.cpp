@@ -86,7 +86,8 @@ Prepared reopen_mpi(const parallel::Communicator& world, const RecordedStudy& re
     tables_alone.inputs.files = inputs.files;
     require_unchanged(recorded, lines_of(describe_inputs(tables_alone)));
 
-    Prepared prepared = prepare_mpi(world, std::move(inputs), log);
+    parallel::StopRequest never;
+    Prepared prepared = prepare_mpi(world, std::move(inputs), never, log);
     const std::vector<std::string> now = lines_of(describe_inputs(prepared));
     require_unchanged(recorded, now);
     // The run may have read more, behind these; nothing here rests on it.

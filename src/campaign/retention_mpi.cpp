@@ -191,7 +191,7 @@ Measured measure(const TaskWork& work, const Job& job, std::size_t position, con
 
 /// Draws every resample of the task once for all its regions on this rank.
 void resample(const study::Study& study, const TaskWork& work, std::span<Measured> measured, int threads,
-              Progress& progress) {
+              parallel::StopRequest& stop, Progress& progress) {
     const stats::Resampling resampling(study.seed, study.tasks[work.task].id, work.pool.clusters,
                                        study.bootstrap.resamples);
     const auto all = static_cast<std::size_t>(resampling.resamples());
@@ -201,6 +201,7 @@ void resample(const study::Study& study, const TaskWork& work, std::span<Measure
         one.result.correlation.resampled.assign(one.spearman ? all : 0, undefined);
     }
     resampling.for_each_block([&](MatrixView<const stats::Weight> weights, std::int64_t first) {
+        if (stop.requested()) return;
         const auto part = [&](auto& values) {
             return std::span(values).subspan(static_cast<std::size_t>(first),
                                              static_cast<std::size_t>(weights.cols));
@@ -382,7 +383,8 @@ std::vector<double> evidence_areas(const TaskWork& work, const study::Task& task
 
 RetentionResults retention_mpi(const parallel::Communicator& world, const Inputs& inputs,
                                const std::vector<TaskWork>& work, const ErasedAudit& erased,
-                               const std::vector<Found>& owned, int threads, const Log& log) {
+                               const std::vector<Found>& owned, int threads, parallel::StopRequest& stop,
+                               const Log& log) {
     const study::Study& study = inputs.study;
     std::vector<std::vector<EvidenceRegion>> regions;
     std::vector<Job> jobs;
@@ -412,16 +414,17 @@ RetentionResults retention_mpi(const parallel::Communicator& world, const Inputs
     for (std::size_t w = 0; w < work.size(); ++w) {
         std::vector<Measured> measured;
         for (const auto& [job, rank] : rank_of) {
-            if (job.work != w || rank != world.rank()) continue;
+            if (job.work != w || rank != world.rank() || stop.requested()) continue;
             EncoderFeatures features(inputs, study.tasks[work[w].task].encoders[job.encoder]);
             const auto rho = compute_rho(inputs, work[w], features, regions[w]);
             for (std::size_t r = 0; r < regions[w].size(); ++r)
                 measured.push_back(measure(work[w], job, r, regions[w][r], rho[r], margins));
         }
-        if (!measured.empty()) resample(study, work[w], measured, threads, progress);
+        if (!measured.empty()) resample(study, work[w], measured, threads, stop, progress);
         for (const Measured& one : measured) put_result(mine, one);
     }
 
+    stop.rendezvous();
     std::map<Job, std::vector<RegionResult>> results;
     for (const std::string& bytes : world.gather(mine.take())) {
         ByteReader in(bytes);

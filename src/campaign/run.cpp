@@ -19,6 +19,7 @@
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
 #include "candor/campaign/retention_mpi.hpp"
+#include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
@@ -106,6 +107,10 @@ std::vector<std::int64_t> dimensions_of(const study::Study& study, const Feature
     return dimensions;
 }
 
+std::string name_of(const Program& program) {
+    return program.version + " " + program.commit + (program.dirty ? " with changes" : "");
+}
+
 /// True where `output` is a finished results file of the same study and inputs, ablations likewise.
 bool holds_these_results(const std::string& output, const study::Study& study, const std::string& inputs,
                          bool ablations) {
@@ -185,40 +190,42 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
 
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
                               const std::vector<TaskWork>& work, const RunOptions& options, int threads,
-                              const Log& log, SearchCost& cost) {
+                              const SearchWatch& watch, SearchCost& cost) {
     const study::Study& study = prepared.inputs.study;
     neighbors::SearchOptions search;
-    search.block_rows = options.block_rows;
+    search.block_rows = watch.journal.block_rows();
     search.threads = threads;
     keep_within(prepared, work, options.memory, search);
+    Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
     const SearchPlan plan =
-        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size());
+        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
     Searched searched;
-    searched.owned = deliver_mpi(
-        world, work,
-        search_mpi(world, study, work, plan, from_files(prepared.inputs, work), search, log, cost),
-        counting_owners(study, work, world.size()));
-    searched.counted = count_mpi(world, study, work, searched.owned, threads, log);
+    searched.owned = deliver_mpi(world, work,
+                                 search_mpi(world, study, work, plan, std::move(earlier),
+                                            from_files(prepared.inputs, work), search, watch, cost),
+                                 counting_owners(study, work, world.size()));
+    searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;
 }
 
 /// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
 /// Rank 0's table.
 store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                              const Counted& counted, const RunOptions& options, int threads, const Log& log,
-                              SearchCost& cost) {
+                              const Counted& counted, const RunOptions& options, int threads,
+                              const SearchWatch& watch, SearchCost& cost) {
     const study::Study& study = prepared.inputs.study;
-    log.detail("searching again without context match");
+    watch.log.detail("searching again without context match");
     std::vector<TaskWork> merged;
     for (const TaskWork& work : prepared.work) merged.push_back(merge_contexts(study, work));
-    const Searched searched = search_and_count_mpi(world, prepared, merged, options, threads, log, cost);
+    const Searched searched = search_and_count_mpi(world, prepared, merged, options, threads, watch, cost);
     if (world.rank() != 0) return {};
     return ablation_table(study, prepared.work, counted, merged, searched.counted);
 }
 
 }  // namespace
 
-Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, const Log& log) {
+Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, parallel::StopRequest& stop,
+                     const Log& log) {
     Prepared prepared;
     prepared.inputs = std::move(inputs);
     const study::Study& study = prepared.inputs.study;
@@ -227,9 +234,9 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, const L
         drafts.push_back(study::draft_pool(study, task, prepared.inputs.tables));
 
     log.detail("reading and checking the features");
-    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts);
+    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, stop);
     if (const auto problems = prepared.audit.problems(study); !problems.empty()) throw problems.front();
-    prepared.erased = audit_erased_mpi(world, prepared.inputs, drafts);
+    prepared.erased = audit_erased_mpi(world, prepared.inputs, drafts, stop);
     if (const auto problems = prepared.erased.problems(study); !problems.empty()) throw problems.front();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
         study::Pool pool = study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t]);
@@ -244,6 +251,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     record.start = utc_now();
     if (options.memory > 0) return_freed_memory();
     linalg::open_blas();
+    parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);
     std::optional<store::OutputLock> lock;
     parallel::on_root(world, [&] {
@@ -255,7 +263,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
 
     Inputs inputs = load_inputs_mpi(world, options.study_file, options.overrides);
     if (options.ablations) add_every_rule(inputs.study.op);
-    const Prepared prepared = prepare_mpi(world, std::move(inputs), log);
+    const Prepared prepared = prepare_mpi(world, std::move(inputs), stop, log);
     const study::Study& study = prepared.inputs.study;
     record.inputs = describe_inputs(prepared);
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
@@ -274,21 +282,30 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     }
     require_some_cell(prepared);
     warn_of(prepared, log);
+    SearchJournal journal(world, options.output,
+                          {name_of(options.program), study.effective, record.inputs, options.ablations},
+                          options.block_rows, options.overwrite, log);
 
     const Searched searched =
-        search_and_count_mpi(world, prepared, prepared.work, options, threads, log, record.cost);
+        search_and_count_mpi(world, prepared, prepared.work, options, threads,
+                             {journal, Search::matched, stop, log}, record.cost);
     const Counted& counted = searched.counted;
     warn_of_ties(study, prepared.work, counted, log);
 
     BlindSetResults blind = blind_sets_mpi(world, study, prepared.work, searched.owned, threads, log);
-    RetentionResults retention =
-        retention_mpi(world, prepared.inputs, prepared.work, prepared.erased, searched.owned, threads, log);
+    stop.rendezvous();
+    RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,
+                                               searched.owned, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
-        ablations = ablate_mpi(world, prepared, counted, options, threads, log, record.cost);
+        ablations = ablate_mpi(world, prepared, counted, options, threads,
+                               {journal, Search::merged, stop, log}, record.cost);
+    // What is left takes seconds: a signal that comes now finds the study finished.
+    stop.rendezvous();
+    stop.close();
 
     record.threads = threads;
-    record.block_rows = options.block_rows;
+    record.block_rows = journal.block_rows();
     record.memory = options.memory;
     record.program = options.program;
     record.ablations = options.ablations;
@@ -317,6 +334,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         results.blind_encoders = std::move(blind.blind_encoders);
     }
     record_mpi(world, options.output, prepared, results, searched.owned, record);
+    journal.remove(world);
     log.info("wrote " + options.output);
 }
 

@@ -31,11 +31,11 @@ struct GroupCensus {
     neighbors::Census census;
 };
 
-class Search {
+class Searcher {
   public:
-    Search(const study::Study& study, const std::vector<TaskWork>& work, const SearchPlan& plan,
-           const OpenRows& open, const neighbors::SearchOptions& options, SearchCost& cost)
-        : study_(study), work_(work), plan_(plan), open_(open), options_(options), cost_(cost) {}
+    Searcher(const study::Study& study, const std::vector<TaskWork>& work, const SearchPlan& plan,
+             const OpenRows& open, const neighbors::SearchOptions& options)
+        : study_(study), work_(work), plan_(plan), open_(open), options_(options) {}
 
     GroupCensus make(std::size_t group) const {
         const SearchGroup& here = plan_.groups[group];
@@ -52,22 +52,24 @@ class Search {
         return {std::move(rows), std::move(questions), std::move(asked), std::move(census)};
     }
 
-    /// Decides a panel and says what it found.
-    void decide(std::size_t group, GroupCensus& here, std::int64_t panel,
-                std::vector<FoundPart>& found) const {
+    /// Decides a panel.
+    Answer decide(std::size_t group, GroupCensus& here, std::int64_t panel, SearchCost& cost) const {
+        Answer out{panel, {}};
         const std::vector<neighbors::Decided> decided = here.census.decide(panel);
         std::size_t next = 0;
         for (std::size_t c = 0; c < here.asked.size(); ++c) {
             const auto of_cell = std::span(decided).subspan(next, here.asked[c]);
             next += of_cell.size();
             if (!of_cell.front().query.empty())
-                found.push_back(answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell));
+                out.found.push_back(
+                    answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell, cost));
         }
+        return out;
     }
 
   private:
     FoundPart answer(const SearchGroup& group, std::size_t position,
-                     std::span<const neighbors::Decided> decided) const {
+                     std::span<const neighbors::Decided> decided, SearchCost& cost) const {
         const study::Cell& cell = work_[group.work].cells[position];
         const std::size_t scored = decided.size() / sides;
         FoundPart part{decided.front().query, {group.work, group.encoder, position, {}, {}}};
@@ -85,9 +87,7 @@ class Search {
             }
         }
         for (const neighbors::Decided& one : decided) {
-            cost_.searches += std::ssize(one.query);
-            cost_.kept += one.nearest.kept;
-            cost_.kept_max = std::max(cost_.kept_max, one.nearest.kept_max);
+            cost += {std::ssize(one.query), one.nearest.kept, one.nearest.kept_max};
         }
         return part;
     }
@@ -97,28 +97,7 @@ class Search {
     const SearchPlan& plan_;
     const OpenRows& open_;
     neighbors::SearchOptions options_;
-    SearchCost& cost_;
 };
-
-void put(ByteWriter& out, const FoundPart& part) {
-    for (const std::size_t n : {part.found.work, part.found.encoder, part.found.cell}) out.put(n);
-    out.put(std::span<const std::int64_t>(part.query));
-    out.put(std::span<const instruments::Discordance>(part.found.primary));
-    out.put(static_cast<std::int64_t>(part.found.sign.size()));
-    for (const std::vector<std::int8_t>& signs : part.found.sign)
-        out.put(std::span<const std::int8_t>(signs));
-}
-
-FoundPart get_part(ByteReader& in) {
-    FoundPart part;
-    for (std::size_t* n : {&part.found.work, &part.found.encoder, &part.found.cell})
-        *n = in.get<std::size_t>();
-    part.query = in.get_many<std::int64_t>();
-    part.found.primary = in.get_many<instruments::Discordance>();
-    part.found.sign.resize(static_cast<std::size_t>(in.get<std::int64_t>()));
-    for (std::vector<std::int8_t>& signs : part.found.sign) signs = in.get_many<std::int8_t>();
-    return part;
-}
 
 /// A cell while its parts come in.
 struct Gathering {
@@ -144,58 +123,56 @@ void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
     to.queries += std::ssize(part.query);
 }
 
-}  // namespace
-
-std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const study::Study& study,
-                                  const std::vector<TaskWork>& work, const SearchPlan& plan,
-                                  const OpenRows& open, const neighbors::SearchOptions& options,
-                                  const Log& log, SearchCost& cost) {
-    const Search search(study, work, plan, open, options, cost);
-    double total = 0;
-    std::map<std::size_t, std::vector<const SearchTask*>> mine;  // by group
-    std::vector<bool> is_split(plan.groups.size());
+/// Groups whose panels have met on several ranks, or in several runs.
+std::vector<bool> shared_groups(const SearchPlan& plan, const SearchDone& done) {
+    std::vector<bool> shared(plan.groups.size());
+    for (const auto& [group, pair] : done.met) shared[group] = true;
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
         const std::size_t group = plan.tasks[t].group;
-        is_split[group] = is_split[group] || plan.rank[t] != plan.owner[group].front();
-        if (plan.rank[t] != world.rank()) continue;
-        mine[group].push_back(&plan.tasks[t]);
-        total += plan.tasks[t].flops;
+        if (plan.rank[t] != plan.owner[group].front()) shared[group] = true;
     }
-    Progress progress(log, "searching neighbours", total);
+    return shared;
+}
 
-    std::vector<FoundPart> found;
+std::vector<neighbors::Encounter> encounters_of(std::span<const SearchTask* const> tasks) {
+    std::vector<neighbors::Encounter> encounters;
+    for (const SearchTask* task : tasks) encounters.push_back(task->encounter);
+    return encounters;
+}
+
+/// Lets panels of a group meet. @returns whether all have; otherwise the journal has what they kept so far.
+bool meet(std::size_t group, GroupCensus& here, std::span<const SearchTask* const> tasks,
+          const SearchWatch& watch, Progress& progress) {
+    for (std::size_t t = 0;; ++t) {
+        const bool stops = watch.stop.requested();
+        if (stops || watch.journal.is_due()) {
+            watch.journal.checkpoint(watch.search, group, encounters_of(tasks.first(t)),
+                                     [&](std::int64_t panel) { return here.census.copy_of_kept(panel); });
+        }
+        if (stops) return false;
+        if (t == tasks.size()) return true;
+        const neighbors::Encounter& one = tasks[t]->encounter;
+        here.census.meet(one.i, one.j, t + 1 < tasks.size() ? tasks[t + 1]->encounter.j : -1);
+        progress.advance(tasks[t]->flops);
+    }
+}
+
+/// Brings what panels have kept to the ranks that decide them. @returns what came here, by group and panel.
+std::map<std::size_t, std::map<std::int64_t, std::vector<std::string>>> send_to_owners(
+    const parallel::Communicator& world, const SearchPlan& plan, const SearchDone& done,
+    std::vector<KeptPart> parts) {
     std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
-    std::map<std::size_t, GroupCensus> open_groups;  // split ones, to be decided
-    for (const auto& [group, tasks] : mine) {
-        GroupCensus here = search.make(group);
-        for (std::size_t t = 0; t < tasks.size(); ++t) {
-            const neighbors::Encounter& one = tasks[t]->encounter;
-            here.census.meet(one.i, one.j, t + 1 < tasks.size() ? tasks[t + 1]->encounter.j : -1);
-            progress.advance(tasks[t]->flops);
-        }
-        const std::vector<int>& owner = plan.owner[group];
-        if (!is_split[group]) {
-            for (std::int64_t panel = 0; panel < here.census.panels(); ++panel)
-                search.decide(group, here, panel, found);
-            continue;
-        }
-        for (std::int64_t panel = 0; panel < std::ssize(owner); ++panel) {
-            const int to = owner[static_cast<std::size_t>(panel)];
-            const std::string kept = here.census.kept(panel);
-            if (kept.empty()) continue;
-            ByteWriter& out = outgoing[static_cast<std::size_t>(to)];
-            out.put(group);
-            out.put(panel);
-            out.put(kept);
-        }
-        // The rows of the last one stay for its decisions, those of others are read again.
-        open_groups.clear();
-        open_groups.emplace(group, std::move(here));
+    for (KeptPart& part : parts) {
+        if (plan.owner[part.group].empty() || done.answered.contains({part.group, part.panel})) continue;
+        const int to = plan.owner[part.group][static_cast<std::size_t>(part.panel)];
+        ByteWriter& out = outgoing[static_cast<std::size_t>(to)];
+        out.put(part.group);
+        out.put(part.panel);
+        out.put(std::exchange(part.bytes, {}));
     }
-
     std::vector<std::string> bytes;
     for (ByteWriter& out : outgoing) bytes.push_back(out.take());
-    std::map<std::size_t, std::map<std::int64_t, std::vector<std::string>>> kept;  // by group and panel
+    std::map<std::size_t, std::map<std::int64_t, std::vector<std::string>>> kept;
     for (const std::string& from : world.exchange(bytes)) {
         ByteReader in(from);
         while (!in.done()) {
@@ -204,15 +181,77 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
             kept[group][panel].push_back(in.get_text());
         }
     }
-    for (const auto& [group, panels] : kept) {
+    return kept;
+}
+
+}  // namespace
+
+std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const study::Study& study,
+                                  const std::vector<TaskWork>& work, const SearchPlan& plan, Earlier earlier,
+                                  const OpenRows& open, const neighbors::SearchOptions& options,
+                                  const SearchWatch& watch, SearchCost& cost) {
+    const Searcher searcher(study, work, plan, open, options);
+    std::map<std::size_t, std::vector<const SearchTask*>> mine;  // by group
+    double total = 0;
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        if (plan.rank[t] != world.rank()) continue;
+        mine[plan.tasks[t].group].push_back(&plan.tasks[t]);
+        total += plan.tasks[t].flops;
+    }
+    Progress progress(watch.log, "searching neighbours", total);
+    const std::vector<bool> shared = shared_groups(plan, earlier.done);
+
+    std::vector<FoundPart> found = std::move(earlier.found);
+    cost += earlier.cost;
+    const auto keep = [&](std::size_t group, std::span<Answer> answers, const SearchCost& of_them) {
+        watch.journal.answered(watch.search, group, answers, of_them);
+        cost += of_them;
+        for (Answer& answer : answers) std::ranges::move(answer.found, std::back_inserter(found));
+    };
+    std::vector<KeptPart> to_owners = std::move(earlier.kept);
+    std::map<std::size_t, GroupCensus> open_groups;  // shared ones, to be decided
+    for (auto at = mine.begin(); at != mine.end() && !watch.stop.requested(); ++at) {
+        const auto& [group, tasks] = *at;
+        GroupCensus here = searcher.make(group);
+        if (!meet(group, here, tasks, watch, progress)) break;
+        if (!shared[group]) {
+            std::vector<Answer> answers;
+            SearchCost of_them;
+            for (std::int64_t panel = 0; panel < here.census.panels() && !watch.stop.requested(); ++panel)
+                answers.push_back(searcher.decide(group, here, panel, of_them));
+            if (std::ssize(answers) < here.census.panels()) break;
+            keep(group, answers, of_them);
+            continue;
+        }
+        std::vector<KeptPart> kept;
+        for (std::int64_t panel = 0; panel < here.census.panels(); ++panel) {
+            std::string bytes = here.census.kept(panel);
+            if (!bytes.empty()) kept.push_back({group, panel, std::move(bytes)});
+        }
+        watch.journal.kept(watch.search, group, encounters_of(tasks), kept);
+        std::ranges::move(kept, std::back_inserter(to_owners));
+        // The rows of the last one stay for its decisions, those of others are read again.
+        open_groups.clear();
+        open_groups.emplace(group, std::move(here));
+    }
+    watch.stop.rendezvous();
+
+    auto kept = send_to_owners(world, plan, earlier.done, std::move(to_owners));
+    for (auto at = kept.begin(); at != kept.end() && !watch.stop.requested(); ++at) {
+        const std::size_t group = at->first;
         const auto standing = open_groups.find(group);
-        GroupCensus here = standing == open_groups.end() ? search.make(group) : std::move(standing->second);
-        for (const auto& [panel, from_ranks] : panels) {
+        GroupCensus here =
+            standing == open_groups.end() ? searcher.make(group) : std::move(standing->second);
+        for (const auto& [panel, from_ranks] : at->second) {
+            if (watch.stop.requested()) break;
             for (const std::string& one : from_ranks) here.census.add(panel, one);
-            search.decide(group, here, panel, found);
+            SearchCost of_it;
+            Answer answer = searcher.decide(group, here, panel, of_it);
+            keep(group, {&answer, 1}, of_it);
         }
         if (standing != open_groups.end()) open_groups.erase(standing);
     }
+    watch.stop.rendezvous();
     return found;
 }
 
@@ -243,7 +282,7 @@ std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::v
     for (const std::string& from : world.exchange(bytes)) {
         ByteReader in(from);
         while (!in.done()) {
-            const FoundPart part = get_part(in);
+            const FoundPart part = get_found_part(in);
             add(work[part.found.work], part, cells[{part.found.work, part.found.encoder, part.found.cell}]);
         }
     }

@@ -84,6 +84,11 @@ std::vector<int> place(const std::vector<SearchTask>& tasks, std::size_t groups,
     return rank;
 }
 
+bool is_answered(const SearchDone& done, std::size_t group, std::int64_t panels) {
+    const auto first = done.answered.lower_bound({group, 0}), end = done.answered.lower_bound({group + 1, 0});
+    return panels > 0 && std::distance(first, end) == panels;
+}
+
 }  // namespace
 
 std::vector<neighbors::Question> questions_of(const study::Cell& cell) {
@@ -112,7 +117,7 @@ std::vector<std::int64_t> places_of(const TaskWork& work, std::int32_t context) 
 
 SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,
                        const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
-                       int ranks) {
+                       int ranks, const SearchDone& done) {
     SearchPlan plan;
     for (std::size_t w = 0; w < work.size(); ++w) {
         const study::Task& task = study.tasks[work[w].task];
@@ -120,9 +125,13 @@ SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& w
         for (std::size_t e = 0; e < task.encoders.size(); ++e) {
             const auto dimension = static_cast<double>(dimensions[task.encoders[e]]);
             for (const Census& census : censuses) {
-                for (const neighbors::Encounter& one : census.encounters)
-                    plan.tasks.push_back({plan.groups.size(), one, 2 * one.products * dimension});
+                const std::size_t group = plan.groups.size();
                 plan.groups.push_back({w, e, census.context, census.cells, census.panels});
+                if (is_answered(done, group, census.panels)) continue;
+                for (const neighbors::Encounter& one : census.encounters) {
+                    if (!done.met.contains({group, {one.i, one.j}}))
+                        plan.tasks.push_back({group, one, 2 * one.products * dimension});
+                }
             }
         }
     }
@@ -131,11 +140,15 @@ SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& w
     std::vector<std::vector<int>> at_work(plan.groups.size());
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) at_work[plan.tasks[t].group].push_back(plan.rank[t]);
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-        std::ranges::sort(at_work[g]);
-        at_work[g].erase(std::unique(at_work[g].begin(), at_work[g].end()), at_work[g].end());
         plan.owner.emplace_back();
+        if (is_answered(done, g, plan.groups[g].panels)) continue;
+        std::vector<int>& ranks_of = at_work[g];
+        // All have met, in earlier runs: whoever reads the rows anew will do.
+        if (ranks_of.empty()) ranks_of.push_back(static_cast<int>(g % static_cast<std::size_t>(ranks)));
+        std::ranges::sort(ranks_of);
+        ranks_of.erase(std::unique(ranks_of.begin(), ranks_of.end()), ranks_of.end());
         for (std::int64_t panel = 0; panel < plan.groups[g].panels; ++panel)
-            plan.owner[g].push_back(at_work[g][static_cast<std::size_t>(panel) % at_work[g].size()]);
+            plan.owner[g].push_back(ranks_of[static_cast<std::size_t>(panel) % ranks_of.size()]);
     }
     return plan;
 }

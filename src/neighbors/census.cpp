@@ -263,11 +263,17 @@ class Census::Work {
         if (i != j) leave(j);
     }
 
+    std::string copy_of_kept(std::int64_t panel) const {
+        const auto at = static_cast<std::size_t>(panel);
+        return sinks_[at] != nullptr ? sinks_[at]->pack() : packed_[at];
+    }
+
     std::string kept(std::int64_t panel) {
         const auto at = static_cast<std::size_t>(panel);
-        if (sinks_[at] != nullptr) packed_[at] = sinks_[at]->pack();
+        std::string bytes = copy_of_kept(panel);
         sinks_[at].reset();
-        return std::exchange(packed_[at], {});
+        packed_[at].clear();
+        return bytes;
     }
 
     void add(std::int64_t panel, std::string_view kept) {
@@ -696,6 +702,9 @@ void Census::meet(std::int64_t i, std::int64_t j, std::int64_t next) {
 }
 std::string Census::kept(std::int64_t panel) {
     return work_->kept(panel);
+}
+std::string Census::copy_of_kept(std::int64_t panel) const {
+    return work_->copy_of_kept(panel);
 }
 void Census::add(std::int64_t panel, std::string_view kept) {
     work_->add(panel, kept);

@@ -40,6 +40,7 @@ parallel::Communicator world() {
 }
 
 const Log silent(Verbosity::quiet, false);
+parallel::StopRequest never;
 
 const std::vector<std::string> region_names{"edema", "mass", "lesion", "a scar"};
 
@@ -114,7 +115,7 @@ struct OnDisk {
         std::vector<study::Pool> drafts;
         for (const study::Task& task : inputs.study.tasks)
             drafts.push_back(study::draft_pool(inputs.study, task, inputs.tables));
-        return campaign::audit_erased_mpi(world(), inputs, drafts);
+        return campaign::audit_erased_mpi(world(), inputs, drafts, never);
     }
 
     TemporaryDirectory directory;
@@ -363,7 +364,7 @@ BOOST_AUTO_TEST_CASE(the_table_is_that_of_the_definition) {
     }
     const int threads = world().size() == 1 ? 2 : 1;
     const campaign::RetentionResults results =
-        campaign::retention_mpi(world(), disk.inputs, work, audit, owned, threads, silent);
+        campaign::retention_mpi(world(), disk.inputs, work, audit, owned, threads, never, silent);
     if (world().rank() != 0) {
         BOOST_CHECK(results.table.columns.empty() && results.families.empty() && results.micro.empty());
         return;
@@ -505,7 +506,7 @@ BOOST_AUTO_TEST_CASE(without_erased_features_there_are_no_rows) {
     BOOST_CHECK(audit.reports.empty() && audit.files.empty() && audit.notes.empty());
     const std::vector<TaskWork> work = made_work(disk.inputs);
     const campaign::RetentionResults results =
-        campaign::retention_mpi(world(), disk.inputs, work, audit, {}, 1, silent);
+        campaign::retention_mpi(world(), disk.inputs, work, audit, {}, 1, never, silent);
     if (world().rank() != 0) return;
     BOOST_CHECK_EQUAL(results.table.name, "retention");
     BOOST_CHECK_EQUAL(results.table.columns.size(), 22);

@@ -12,6 +12,7 @@
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
+#include "candor/parallel/stop.hpp"
 #include "candor/study/pool.hpp"
 
 namespace candor::campaign {
@@ -43,7 +44,7 @@ struct FeatureAudit {
 /// Reads every feature file a task uses once; encoders are shared over ranks. Collective; the same on every
 /// rank but for `hashes`. @throws DataError where a file cannot be used at all.
 FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Inputs& inputs,
-                                const std::vector<study::Pool>& drafts);
+                                const std::vector<study::Pool>& drafts, parallel::StopRequest& stop);
 
 /// Rows whose features equal those of another row of their context, to the bit.
 struct Duplicates {

@@ -15,6 +15,7 @@
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
+#include "candor/parallel/stop.hpp"
 #include "candor/store/feature_file.hpp"
 #include "candor/study/boxes.hpp"
 #include "candor/study/pool.hpp"
@@ -75,7 +76,7 @@ struct ErasedAudit {
 /// Collective; the same on every rank. @throws DataError where a file cannot be used at all: also where an
 /// erased file lacks /image_id or /finding, names a blank region or has another dimension than the features.
 ErasedAudit audit_erased_mpi(const parallel::Communicator& world, const Inputs& inputs,
-                             const std::vector<study::Pool>& drafts);
+                             const std::vector<study::Pool>& drafts, parallel::StopRequest& stop);
 
 /// A region of a task as its final pool holds it.
 struct EvidenceRegion {

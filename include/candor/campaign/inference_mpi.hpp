@@ -13,6 +13,7 @@
 #include "candor/campaign/work.hpp"
 #include "candor/instruments/summary.hpp"
 #include "candor/parallel/communicator.hpp"
+#include "candor/parallel/stop.hpp"
 #include "candor/stats/interval.hpp"
 
 namespace candor::campaign {
@@ -46,6 +47,6 @@ struct Counted {
 /// `owned` as `deliver_mpi` leaves it. Collective.
 Counted count_mpi(const parallel::Communicator& world, const study::Study& study,
                   const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
-                  const Log& log);
+                  parallel::StopRequest& stop, const Log& log);
 
 }  // namespace candor::campaign

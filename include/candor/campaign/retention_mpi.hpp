@@ -11,6 +11,7 @@
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
+#include "candor/parallel/stop.hpp"
 #include "candor/store/table.hpp"
 #include "candor/study/boxes.hpp"
 #include "candor/study/pool.hpp"
@@ -35,6 +36,7 @@ std::vector<double> evidence_areas(const TaskWork& work, const study::Task& task
 /// (task, encoder) are shared over ranks. `owned` as deliver_mpi leaves it by counting_owners. Collective.
 RetentionResults retention_mpi(const parallel::Communicator& world, const Inputs& inputs,
                                const std::vector<TaskWork>& work, const ErasedAudit& erased,
-                               const std::vector<Found>& owned, int threads, const Log& log);
+                               const std::vector<Found>& owned, int threads, parallel::StopRequest& stop,
+                               const Log& log);
 
 }  // namespace candor::campaign

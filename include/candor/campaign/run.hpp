@@ -3,6 +3,7 @@
 /// `candor run`: a study from its files to its results file, over all ranks.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::campaign {
 
@@ -30,6 +32,8 @@ struct RunOptions {
     int threads = 0;                ///< a rank; 0: as many as available
     std::int64_t block_rows = 512;  ///< of a Gram tile
     std::int64_t memory = 0;        ///< most bytes of a rank; 0: as many as it likes
+    /// When to stop and keep what is finished, if ever.
+    std::optional<parallel::StopRequest::Clock::time_point> stop_at{};
     Program program;
 };
 
@@ -43,10 +47,13 @@ struct Prepared {
 
 /// Audits all features, erased ones too, and draws the pools. Collective. @throws DataError for the first
 /// thing that the study's policies do not allow.
-Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, const Log& log);
+Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, parallel::StopRequest& stop,
+                     const Log& log);
 
 /// Runs a study. Collective. An output that already holds the results of this study and these inputs is left
-/// as it is.
+/// as it is; what an earlier run that was ended has finished of them is in `<output>.journal`, and is not done
+/// again.
+/// @throws parallel::Stopped on a signal and before `stop_at`: the same call then goes on.
 /// @throws UsageError where the output exists and holds anything else, unless `overwrite`.
 void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log);
 

@@ -3,55 +3,40 @@
 /// The operator carried out over ranks: panels meet where the plan says, what they keep is brought together
 /// and decided at their owners, and each cell is put together where it is counted.
 
-#include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "candor/base/log.hpp"
+#include "candor/campaign/found.hpp"
 #include "candor/campaign/inputs.hpp"
+#include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/campaign/search_plan.hpp"
 #include "candor/campaign/work.hpp"
-#include "candor/instruments/discordance.hpp"
 #include "candor/neighbors/row_source.hpp"
 #include "candor/neighbors/search.hpp"
 #include "candor/parallel/communicator.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::campaign {
-
-/// What a cell found under one encoder.
-struct Found {
-    std::size_t work = 0;     ///< position among the TaskWorks
-    std::size_t encoder = 0;  ///< position in Task::encoders
-    std::size_t cell = 0;     ///< position in TaskWork::cells
-    /// Per query of the cell: the primary rule's draw 0.
-    std::vector<instruments::Discordance> primary;
-    /// Per entry of Cell::candidates that scores the cell, in their order, and per positive query: +1 where
-    /// DM > 0, 0 where DM == 0, -1 where DM < 0.
-    std::vector<std::vector<std::int8_t>> sign;
-};
-
-/// The same of some of a cell's queries.
-struct FoundPart {
-    std::vector<std::int64_t> query;  ///< positions in Cell::queries, ascending; `found` is of these alone
-    Found found;
-};
-
-/// How the search went; it depends on blocks, ranks and memory, so it is told in /run and not among the
-/// results.
-struct SearchCost {
-    std::int64_t searches = 0;  ///< (query, list view) pairs
-    std::int64_t kept = 0;      ///< rows decided, all searches together
-    std::int64_t kept_max = 0;  ///< the most of one search
-};
 
 /// Opens the rows of a group's context.
 using OpenRows = std::function<std::unique_ptr<neighbors::RowSource>(const SearchGroup& group)>;
 
-/// Does this rank's share of the plan. @returns what the panels that it owns found. Collective.
+/// What a search leaves behind on its way, and what it heeds.
+struct SearchWatch {
+    SearchJournal& journal;
+    Search search = Search::matched;  ///< by which name the journal knows it
+    parallel::StopRequest& stop;
+    const Log& log;
+};
+
+/// Does this rank's share of the plan. @param earlier what the plan was made without, as `journal` gave it.
+/// @returns what the panels that it owns found, and what was found earlier and read here. Collective.
+/// @throws parallel::Stopped; what is finished is in the journal by then.
 std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const study::Study& study,
-                                  const std::vector<TaskWork>& work, const SearchPlan& plan,
+                                  const std::vector<TaskWork>& work, const SearchPlan& plan, Earlier earlier,
                                   const OpenRows& open, const neighbors::SearchOptions& options,
-                                  const Log& log, SearchCost& cost);
+                                  const SearchWatch& watch, SearchCost& cost);
 
 /// Opens them from the feature files, those of one encoder at a time.
 OpenRows from_files(const Inputs& inputs, const std::vector<TaskWork>& work);

@@ -3,7 +3,10 @@
 /// Who searches what: a function of study, pool and rank count alone, computed alike on every rank without a
 /// message (DESIGN 7).
 
+#include <compare>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "candor/campaign/work.hpp"
@@ -28,11 +31,25 @@ struct SearchTask {
     double flops = 0;
 };
 
+/// Two panels, i <= j.
+struct PanelPair {
+    std::int64_t i = 0, j = 0;
+    auto operator<=>(const PanelPair&) const = default;
+};
+
+/// What of a search need not be done again.
+struct SearchDone {
+    std::set<std::pair<std::size_t, std::int64_t>> answered;  ///< (group, panel) decided
+    std::set<std::pair<std::size_t, PanelPair>> met;  ///< by group, panels that met and kept what they did
+};
+
 struct SearchPlan {
     std::vector<SearchGroup> groups;  ///< by task, encoder, context
-    std::vector<SearchTask> tasks;    ///< by group, then as a rank does them: panels stay while others pass
+    /// What is left to do, by group, then as a rank does them: panels stay while others pass.
+    std::vector<SearchTask> tasks;
     std::vector<int> rank;            ///< of each task
-    std::vector<std::vector<int>> owner;  ///< by group and panel: the rank that decides it
+    /// By group and panel: the rank that decides it; of groups that are answered in full, none.
+    std::vector<std::vector<int>> owner;
 };
 
 /// What the queries of a cell ask, in the order of its scored candidates, the negative side before the
@@ -46,8 +63,9 @@ std::vector<std::int64_t> places_of(const TaskWork& work, std::int32_t context);
 /// The cells of a context are searched in one census, unless so few rows are shared that each by itself takes
 /// fewer products. Tasks of one group stay on one rank unless that would unbalance the ranks; longest first.
 /// @param dimensions feature columns by position in Study::encoders.
+/// @param done        what earlier runs of the same study did, whatever their ranks.
 SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,
                        const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
-                       int ranks);
+                       int ranks, const SearchDone& done = {});
 
 }  // namespace candor::campaign

@@ -60,6 +60,8 @@ class Census {
     void meet(std::int64_t i, std::int64_t j, std::int64_t next = -1);
     /// What the rows of a panel have kept here, for the rank that decides them; empty where they met no one.
     std::string kept(std::int64_t panel);
+    /// The same, and they go on having it.
+    std::string copy_of_kept(std::int64_t panel) const;
     /// Adds what another rank has kept of a panel. No two ranks may have shown it the same rows.
     void add(std::int64_t panel, std::string_view kept);
     /// Decides in double what the rows of a panel keep. @returns a Decided a question.

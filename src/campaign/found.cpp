@@ -1,0 +1,36 @@
+#include "candor/campaign/found.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace candor::campaign {
+
+SearchCost& SearchCost::operator+=(const SearchCost& other) {
+    searches += other.searches;
+    kept += other.kept;
+    kept_max = std::max(kept_max, other.kept_max);
+    return *this;
+}
+
+void put(ByteWriter& out, const FoundPart& part) {
+    for (const std::size_t n : {part.found.work, part.found.encoder, part.found.cell}) out.put(n);
+    out.put(std::span<const std::int64_t>(part.query));
+    out.put(std::span<const instruments::Discordance>(part.found.primary));
+    out.put(static_cast<std::int64_t>(part.found.sign.size()));
+    for (const std::vector<std::int8_t>& signs : part.found.sign)
+        out.put(std::span<const std::int8_t>(signs));
+}
+
+FoundPart get_found_part(ByteReader& in) {
+    FoundPart part;
+    for (std::size_t* n : {&part.found.work, &part.found.encoder, &part.found.cell})
+        *n = in.get<std::size_t>();
+    part.query = in.get_many<std::int64_t>();
+    part.found.primary = in.get_many<instruments::Discordance>();
+    part.found.sign.resize(static_cast<std::size_t>(in.get<std::int64_t>()));
+    for (std::vector<std::int8_t>& signs : part.found.sign) signs = in.get_many<std::int8_t>();
+    return part;
+}
+
+}  // namespace candor::campaign

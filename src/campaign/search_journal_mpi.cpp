@@ -1,0 +1,404 @@
+#include "candor/campaign/search_journal_mpi.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "candor/base/bytes.hpp"
+#include "candor/base/error.hpp"
+#include "candor/base/text.hpp"
+#include "candor/parallel/session.hpp"
+#include "candor/store/output_file.hpp"
+
+namespace candor::campaign {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a record holds.
+enum class Kind : char { answers = 'A', kept = 'K', met = 'M' };
+
+constexpr const char* begun_for = "begun-for";
+constexpr const char* records_suffix = ".records";
+constexpr const char* checkpoint_suffix = ".checkpoint";
+
+std::string name_of(std::int64_t session, int rank) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%08lld-%06d", static_cast<long long>(session), rank);
+    return text;
+}
+
+/// Names without suffix of the files that runs have left in the folder, in the order of the runs.
+std::vector<std::string> names_in(const std::string& folder) {
+    std::set<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+        const fs::path file = entry.path();
+        if (file.extension() == records_suffix || file.extension() == checkpoint_suffix)
+            names.insert(file.stem().string());
+    }
+    return {names.begin(), names.end()};
+}
+
+void remove_files(const std::string& folder) {
+    std::vector<fs::path> ours;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+        const fs::path file = entry.path();
+        const fs::path ending = file.extension() == ".part" ? file.stem().extension() : file.extension();
+        if (ending == records_suffix || ending == checkpoint_suffix || file.stem() == begun_for)
+            ours.push_back(file);
+    }
+    for (const fs::path& file : ours) fs::remove(file);
+}
+
+std::string bytes_of(const JournalIdentity& identity, std::int64_t block_rows) {
+    ByteWriter out;
+    for (const std::string& text : {identity.program, identity.study, identity.inputs}) out.put(text);
+    out.put(static_cast<std::int64_t>(identity.ablations));
+    out.put(block_rows);
+    return out.take();
+}
+
+/// `text` with the last word of each line, a path, cut off: what a file holds counts, not where it is.
+std::vector<std::string> without_paths(const std::string& text) {
+    std::vector<std::string> lines = split_text(text, '\n');
+    for (std::string& line : lines) {
+        const std::size_t first = line.find(' ');
+        line.resize(std::min(line.size(), line.find(' ', first == std::string::npos ? first : first + 1)));
+    }
+    return lines;
+}
+
+/// In what two identities differ; nothing where they do not.
+std::optional<std::string> difference(const JournalIdentity& was, const JournalIdentity& is) {
+    if (was.program != is.program)
+        return "another version of candor (" + was.program + ", this is " + is.program + ")";
+    if (was.study != is.study) {
+        const auto before = split_text(was.study, '\n'), now = split_text(is.study, '\n');
+        std::size_t line = 0;
+        while (line < std::min(before.size(), now.size()) && before[line] == now[line]) ++line;
+        const auto at = [&](const std::vector<std::string>& text) {
+            return line < text.size() && !text[line].empty() ? "\"" + text[line] + "\"" : "nothing";
+        };
+        return "another study (" + at(before) + " there, " + at(now) + " here)";
+    }
+    if (const auto before = without_paths(was.inputs), now = without_paths(is.inputs); before != now) {
+        std::size_t line = 0;
+        while (line < std::min(before.size(), now.size()) && before[line] == now[line]) ++line;
+        const auto files = split_text(line < now.size() ? is.inputs : was.inputs, '\n');
+        const std::string& file = files[std::min(line, files.size() - 1)];
+        return "other inputs (first " + file.substr(std::min(file.size(), file.rfind(' ') + 1)) + ")";
+    }
+    if (was.ablations != is.ablations)
+        return std::string(was.ablations ? "a run with" : "a run without") + " --ablations";
+    return std::nullopt;
+}
+
+/// What the folder's journal was begun for, and its block size; nothing where there is none.
+std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std::string& path) {
+    if (!fs::exists(path)) return std::nullopt;
+    std::optional<std::pair<JournalIdentity, std::int64_t>> read;
+    store::read_journal(path, {}, [&](std::string_view record) {
+        ByteReader in(record);
+        JournalIdentity identity;
+        for (std::string* text : {&identity.program, &identity.study, &identity.inputs})
+            *text = in.get_text();
+        identity.ablations = in.get<std::int64_t>() != 0;
+        read.emplace(std::move(identity), in.get<std::int64_t>());
+    });
+    return read;
+}
+
+std::string answers_record(Search search, std::size_t group, std::span<const Answer> answers,
+                           const SearchCost& cost) {
+    ByteWriter out;
+    out.put(Kind::answers);
+    out.put(search);
+    out.put(group);
+    out.put(cost);
+    for (const Answer& answer : answers) {
+        out.put(answer.panel);
+        out.put(std::ssize(answer.found));
+        for (const FoundPart& part : answer.found) put(out, part);
+    }
+    return out.take();
+}
+
+std::string kept_record(Search search, const KeptPart& part) {
+    ByteWriter out;
+    out.put(Kind::kept);
+    out.put(search);
+    out.put(part.group);
+    out.put(part.panel);
+    out.put(part.bytes);
+    return out.take();
+}
+
+std::string met_record(Search search, std::size_t group, std::span<const neighbors::Encounter> met) {
+    ByteWriter out;
+    out.put(Kind::met);
+    out.put(search);
+    out.put(group);
+    for (const neighbors::Encounter& one : met) {
+        out.put(one.i);
+        out.put(one.j);
+    }
+    return out.take();
+}
+
+/// A record of earlier runs, as far as ranks tell each other.
+struct Known {
+    std::int64_t file = 0, place = 0;  // which of the files, and which of its records
+    Kind kind = Kind::answers;
+    std::size_t group = 0;
+    std::vector<std::int64_t> panels;                          // answered
+    std::vector<PanelPair> met;        // met by them
+};
+
+/// The same with what it holds.
+struct Read {
+    Known known;
+    std::vector<FoundPart> found;
+    std::vector<KeptPart> kept;
+    SearchCost cost;
+};
+
+/// The records of one search in a pair of files. What a checkpoint holds of a group counts only where the
+/// records, which are written later, hold nothing of it.
+std::vector<Read> read_pair(const std::string& records, const std::string& checkpoint, const Digest& identity,
+                            Search search, std::int64_t& torn) {
+    std::vector<Read> read;
+    std::set<std::size_t> finished;  // here: groups of the records
+    for (const bool from_checkpoint : {false, true}) {
+        const std::string& path = from_checkpoint ? checkpoint : records;
+        if (!fs::exists(path)) continue;
+        std::vector<KeptPart> kept;
+        torn += store::read_journal(path, identity, [&](std::string_view record) {
+            ByteReader in(record);
+            const auto kind = in.get<Kind>();
+            const auto of = in.get<Search>();
+            const auto group = in.get<std::size_t>();
+            if (of != search || (from_checkpoint && finished.contains(group))) return;
+            if (!from_checkpoint) finished.insert(group);
+            if (kind == Kind::kept) {
+                const auto panel = in.get<std::int64_t>();
+                kept.push_back({group, panel, in.get_text()});
+                return;
+            }
+            Read one;
+            one.known.kind = kind;
+            one.known.group = group;
+            one.known.place = std::ssize(read);
+            if (kind == Kind::answers) {
+                one.cost = in.get<SearchCost>();
+                while (!in.done()) {
+                    one.known.panels.push_back(in.get<std::int64_t>());
+                    const auto parts = in.get<std::ptrdiff_t>();
+                    for (std::ptrdiff_t p = 0; p < parts; ++p) one.found.push_back(get_found_part(in));
+                }
+            } else {
+                while (!in.done()) {
+                    const auto i = in.get<std::int64_t>();
+                    one.known.met.push_back({i, in.get<std::int64_t>()});
+                }
+                one.kept = std::exchange(kept, {});
+            }
+            read.push_back(std::move(one));
+        });
+    }
+    return read;
+}
+
+void put(ByteWriter& out, const Known& known) {
+    out.put(known.file);
+    out.put(known.place);
+    out.put(known.kind);
+    out.put(known.group);
+    out.put(std::span<const std::int64_t>(known.panels));
+    out.put(std::span<const PanelPair>(known.met));
+}
+
+Known get_known(ByteReader& in) {
+    Known known;
+    known.file = in.get<std::int64_t>();
+    known.place = in.get<std::int64_t>();
+    known.kind = in.get<Kind>();
+    known.group = in.get<std::size_t>();
+    known.panels = in.get_many<std::int64_t>();
+    known.met = in.get_many<PanelPair>();
+    return known;
+}
+
+/// Takes a record into what is done. @returns false where some of it is there already: then it does not count.
+bool take(const Known& known, SearchDone& done) {
+    const auto is_new = [](const auto& what, std::size_t group, const auto& all) {
+        return std::ranges::none_of(all, [&](const auto& one) { return what.contains({group, one}); });
+    };
+    if (!is_new(done.answered, known.group, known.panels) || !is_new(done.met, known.group, known.met))
+        return false;
+    for (const std::int64_t panel : known.panels) done.answered.insert({known.group, panel});
+    for (const PanelPair& pair : known.met) done.met.insert({known.group, pair});
+    return true;
+}
+
+}  // namespace
+
+SearchJournal::SearchJournal(const parallel::Communicator& world, const std::string& output,
+                             const JournalIdentity& identity, std::int64_t block_rows, bool overwrite,
+                             const Log& log)
+    : folder_(output + ".journal"), block_rows_(block_rows), last_(std::chrono::steady_clock::now()) {
+    const std::string told = parallel::on_root(world, [&] {
+        const std::string begun = folder_ + "/" + begun_for;
+        const auto standing = read_identity(begun);
+        if (standing) {
+            const auto differs = difference(standing->first, identity);
+            if (differs && !overwrite) {
+                throw UsageError(folder_, "holds the unfinished work of " + *differs +
+                                              "; go on with that, name another output, or give --overwrite "
+                                              "to begin anew");
+            }
+            if (!differs) block_rows_ = standing->second;
+            if (differs) remove_files(folder_);
+        } else {
+            remove_files(folder_);
+        }
+        const std::string bytes = bytes_of(identity, block_rows_);
+        if (!fs::exists(begun)) {
+            {
+                store::JournalWriter writer(store::part_of(begun), {});
+                writer.append(bytes);
+            }
+            store::publish(begun);
+        }
+        std::vector<std::string> names = names_in(folder_);
+        std::int64_t session = 1;
+        if (!names.empty())
+            session = parse_integer(std::string_view(names.back()).substr(0, names.back().find('-'))).value_or(0) + 1;
+        ByteWriter out;
+        out.put(digest(std::as_bytes(std::span<const char>(bytes_of(identity, 0)))));
+        out.put(block_rows_);
+        out.put(session);
+        for (const std::string& name : names) out.put(name);
+        return out.take();
+    });
+    ByteReader in(told);
+    identity_ = in.get<Digest>();
+    block_rows_ = in.get<std::int64_t>();
+    const auto session = in.get<std::int64_t>();
+    while (!in.done()) {
+        const std::string path = folder_ + "/" + in.get_text();
+        files_.emplace_back(path + records_suffix, path + checkpoint_suffix);
+    }
+    const std::string mine = folder_ + "/" + name_of(session, world.rank());
+    records_ = std::make_unique<store::JournalWriter>(mine + records_suffix, identity_);
+    checkpoint_ = mine + checkpoint_suffix;
+    if (goes_on()) log.info("going on from " + folder_);
+    if (block_rows_ != block_rows)
+        log.info("blocks of " + std::to_string(block_rows_) + " rows, as the journal was begun with");
+}
+
+SearchJournal::~SearchJournal() = default;
+
+Earlier SearchJournal::earlier_mpi(const parallel::Communicator& world, Search search, const Log& log) const {
+    Earlier earlier;
+    if (files_.empty()) return earlier;
+    std::vector<Read> mine;
+    std::int64_t torn[] = {0};
+    ByteWriter out;
+    for (std::size_t f = static_cast<std::size_t>(world.rank()); f < files_.size();
+         f += static_cast<std::size_t>(world.size())) {
+        for (Read& one : read_pair(files_[f].first, files_[f].second, identity_, search, torn[0])) {
+            one.known.file = static_cast<std::int64_t>(f);
+            put(out, one.known);
+            mine.push_back(std::move(one));
+        }
+    }
+    std::vector<Known> all;
+    for (const std::string& bytes : world.all_gather(out.take())) {
+        ByteReader in(bytes);
+        while (!in.done()) all.push_back(get_known(in));
+    }
+    const auto order = [](const Known& known) { return std::tuple(known.file, known.place); };
+    std::ranges::sort(all, {}, order);
+    std::set<std::tuple<std::int64_t, std::int64_t>> counts;
+    for (const Known& known : all) {
+        if (take(known, earlier.done)) counts.insert(order(known));
+    }
+    for (Read& one : mine) {
+        if (!counts.contains(order(one.known))) continue;
+        std::ranges::move(one.found, std::back_inserter(earlier.found));
+        std::ranges::move(one.kept, std::back_inserter(earlier.kept));
+        earlier.cost += one.cost;
+    }
+    world.sum(torn);
+    if (torn[0] > 0) log.info(std::to_string(torn[0]) + " bytes at the ends of the journal were cut off");
+    return earlier;
+}
+
+void SearchJournal::answered(Search search, std::size_t group, std::span<const Answer> answers,
+                             const SearchCost& cost) {
+    if (!records_) return;
+    records_->append(answers_record(search, group, answers, cost));
+    drop_checkpoint();
+}
+
+void SearchJournal::kept(Search search, std::size_t group, std::span<const neighbors::Encounter> met,
+                         std::span<const KeptPart> parts) {
+    if (!records_) return;
+    for (const KeptPart& part : parts) records_->append(kept_record(search, part));
+    records_->append(met_record(search, group, met));
+    drop_checkpoint();
+}
+
+bool SearchJournal::is_due() const {
+    // Keeping must stay cheap beside searching.
+    constexpr std::chrono::seconds most_at_risk(30);
+    constexpr double share = 0.05;
+    const auto since = std::chrono::steady_clock::now() - last_;
+    return records_ && since >= most_at_risk && share * since >= took_;
+}
+
+void SearchJournal::checkpoint(Search search, std::size_t group, std::span<const neighbors::Encounter> met,
+                               const std::function<std::string(std::int64_t)>& kept_of) {
+    if (!records_ || met.empty()) return;
+    const auto start = std::chrono::steady_clock::now();
+    std::set<std::int64_t> panels;
+    for (const neighbors::Encounter& one : met) panels.insert({one.i, one.j});
+    {
+        store::JournalWriter writer(store::part_of(checkpoint_), identity_);
+        for (const std::int64_t panel : panels)
+            writer.append(kept_record(search, {group, panel, kept_of(panel)}));
+        writer.append(met_record(search, group, met));
+    }
+    store::publish(checkpoint_);
+    has_checkpoint_ = true;
+    last_ = std::chrono::steady_clock::now();
+    took_ = last_ - start;
+}
+
+void SearchJournal::drop_checkpoint() {
+    last_ = std::chrono::steady_clock::now();
+    if (!std::exchange(has_checkpoint_, false)) return;
+    unlink(checkpoint_.c_str());  // where it stays, it does not count: the records hold the group
+}
+
+void SearchJournal::sync() {
+    if (records_) records_->sync();
+}
+
+void SearchJournal::remove(const parallel::Communicator& world) {
+    if (!records_) return;
+    records_.reset();
+    world.barrier();
+    parallel::on_root(world, [&] {
+        remove_files(folder_);
+        return std::string();
+    });
+}
+
+}  // namespace candor::campaign
