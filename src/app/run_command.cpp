@@ -1,19 +1,51 @@
 #include "candor/app/run_command.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+
 #include "candor/app/mpi_main.hpp"
 #include "candor/app/options.hpp"
 #include "candor/app/program.hpp"
+#include "candor/base/duration.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/log.hpp"
 #include "candor/base/memory.hpp"
+#include "candor/base/text.hpp"
 #include "candor/campaign/run.hpp"
 
 namespace candor::app {
 
 namespace po = boost::program_options;
 
+namespace {
+
+using Clock = parallel::StopRequest::Clock;
+
+/// Stopping takes seconds; a tenth of a short limit has to do.
+Clock::time_point before_limit(const std::string& text) {
+    const auto limit = parse_duration(text);
+    if (!limit || limit->count() == 0) {
+        throw UsageError("--time-limit " + text,
+                         "must be a time with its unit, e.g. 90s, 30m, 2h or 1:30:00");
+    }
+    return Clock::now() + *limit - std::min(std::chrono::seconds(60), *limit / 10);
+}
+
+/// A minute before Slurm ends the job, where it says when that is.
+std::optional<Clock::time_point> before_slurm_ends() {
+    const char* const end = std::getenv("SLURM_JOB_END_TIME");
+    const auto seconds = end == nullptr ? std::nullopt : parse_integer(end);
+    if (!seconds || *seconds <= 0) return std::nullopt;
+    return Clock::time_point(std::chrono::seconds(*seconds - 60));
+}
+
+}  // namespace
+
 int run_command(const std::vector<std::string>& arguments) {
     campaign::RunOptions run;
+    run.stop_at = before_slurm_ends();
     CommonOptions common;
     po::options_description options;
     options.add_options()                                                                        //
@@ -27,6 +59,12 @@ int run_command(const std::vector<std::string>& arguments) {
                 throw UsageError("--memory " + size, "must be a size of more than nothing, e.g. 512M or 2G");
         }),
          "most memory of a rank, e.g. 2G; features are then read again and again where they do not fit")  //
+        ("time-limit",
+         po::value<std::string>()->value_name("TIME")->notifier(
+             [&run](const std::string& text) { run.stop_at = before_limit(text); }),
+         "stop in good time before so much has passed, e.g. 90s, 30m, 2h or 1:30:00, keep what is finished "
+         "and "
+         "end with code 75 (default: what Slurm allows the job)")  //
         ("block", po::value(&run.block_rows)->value_name("ROWS")->default_value(run.block_rows),
          "rows of a block of similarities; changes speed and memory, never a result");
     add_common(options, common);
@@ -35,7 +73,9 @@ int run_command(const std::vector<std::string>& arguments) {
         print_help(
             "Usage: candor run STUDY.toml -o OUT.h5 [options]\n"
             "       mpirun -n RANKS candor run STUDY.toml -o OUT.h5\n\n"
-            "Carries out a study. The results are the same bits on any number of ranks and threads.\n",
+            "Carries out a study. The results are the same bits on any number of ranks and threads.\n"
+            "Ended before its time, the same command goes on where it was, from OUT.h5.journal. On SIGUSR1,\n"
+            "SIGTERM and SIGINT it keeps what is finished within seconds and ends with code 75.\n",
             options);
         return 0;
     }

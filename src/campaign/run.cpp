@@ -266,9 +266,14 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const Prepared prepared = prepare_mpi(world, std::move(inputs), stop, log);
     const study::Study& study = prepared.inputs.study;
     record.inputs = describe_inputs(prepared);
+    const JournalIdentity identity{name_of(options.program), study.effective, record.inputs,
+                                   options.ablations};
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
         if (options.overwrite || !std::filesystem::exists(options.output)) return {};
-        if (holds_these_results(options.output, study, record.inputs, options.ablations)) return "done";
+        if (holds_these_results(options.output, study, record.inputs, options.ablations)) {
+            SearchJournal::remove_left(options.output, identity);
+            return "done";
+        }
         const bool otherwise = holds_these_results(options.output, study, record.inputs, !options.ablations);
         throw UsageError(options.output,
                          std::string(!otherwise ? "exists and holds something else than this study's results"
@@ -278,17 +283,15 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     });
     if (!standing.empty()) {
         log.info(options.output + " already holds the results of this study and these inputs");
+        stop.close();
         return;
     }
     require_some_cell(prepared);
     warn_of(prepared, log);
-    SearchJournal journal(world, options.output,
-                          {name_of(options.program), study.effective, record.inputs, options.ablations},
-                          options.block_rows, options.overwrite, log);
+    SearchJournal journal(world, options.output, identity, options.block_rows, options.overwrite, log);
 
-    const Searched searched =
-        search_and_count_mpi(world, prepared, prepared.work, options, threads,
-                             {journal, Search::matched, stop, log}, record.cost);
+    const Searched searched = search_and_count_mpi(world, prepared, prepared.work, options, threads,
+                                                   {journal, Search::matched, stop, log}, record.cost);
     const Counted& counted = searched.counted;
     warn_of_ties(study, prepared.work, counted, log);
 

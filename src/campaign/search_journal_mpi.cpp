@@ -156,7 +156,7 @@ struct Known {
     std::int64_t file = 0, place = 0;  // which of the files, and which of its records
     Kind kind = Kind::answers;
     std::size_t group = 0;
-    std::vector<std::int64_t> panels;                          // answered
+    std::vector<std::int64_t> panels;  // answered
     std::vector<PanelPair> met;        // met by them
 };
 
@@ -234,7 +234,8 @@ Known get_known(ByteReader& in) {
     return known;
 }
 
-/// Takes a record into what is done. @returns false where some of it is there already: then it does not count.
+/// Takes a record into what is done. @returns false where some of it is there already: then it does not
+/// count.
 bool take(const Known& known, SearchDone& done) {
     const auto is_new = [](const auto& what, std::size_t group, const auto& all) {
         return std::ranges::none_of(all, [&](const auto& one) { return what.contains({group, one}); });
@@ -278,7 +279,9 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
         std::vector<std::string> names = names_in(folder_);
         std::int64_t session = 1;
         if (!names.empty())
-            session = parse_integer(std::string_view(names.back()).substr(0, names.back().find('-'))).value_or(0) + 1;
+            session =
+                parse_integer(std::string_view(names.back()).substr(0, names.back().find('-'))).value_or(0) +
+                1;
         ByteWriter out;
         out.put(digest(std::as_bytes(std::span<const char>(bytes_of(identity, 0)))));
         out.put(block_rows_);
@@ -399,6 +402,12 @@ void SearchJournal::remove(const parallel::Communicator& world) {
         remove_files(folder_);
         return std::string();
     });
+}
+
+void SearchJournal::remove_left(const std::string& output, const JournalIdentity& identity) {
+    const std::string folder = output + ".journal";
+    const auto standing = read_identity(folder + "/" + begun_for);
+    if (standing && !difference(standing->first, identity)) remove_files(folder);
 }
 
 }  // namespace candor::campaign

@@ -61,8 +61,7 @@ class Searcher {
             const auto of_cell = std::span(decided).subspan(next, here.asked[c]);
             next += of_cell.size();
             if (!of_cell.front().query.empty())
-                out.found.push_back(
-                    answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell, cost));
+                out.found.push_back(answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell, cost));
         }
         return out;
     }
@@ -240,8 +239,7 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
     for (auto at = kept.begin(); at != kept.end() && !watch.stop.requested(); ++at) {
         const std::size_t group = at->first;
         const auto standing = open_groups.find(group);
-        GroupCensus here =
-            standing == open_groups.end() ? searcher.make(group) : std::move(standing->second);
+        GroupCensus here = standing == open_groups.end() ? searcher.make(group) : std::move(standing->second);
         for (const auto& [panel, from_ranks] : at->second) {
             if (watch.stop.requested()) break;
             for (const std::string& one : from_ranks) here.census.add(panel, one);

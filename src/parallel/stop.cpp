@@ -54,15 +54,14 @@ struct StopRequest::State {
         std::memcpy(&all, world.native(), sizeof all);
         check(MPI_Comm_dup(all, &comm), "MPI_Comm_dup");
         listen();
+        signalled = 0;
         struct sigaction action {};
         action.sa_handler = note_signal;
         action.sa_flags = SA_RESTART;  // reads and writes of the libraries below go on
         for (std::size_t s = 0; s < signals.size(); ++s) sigaction(signals[s], &action, &before[s]);
     }
 
-    void listen() {
-        check(MPI_Irecv(nullptr, 0, MPI_CHAR, MPI_ANY_SOURCE, 0, comm, &incoming), "MPI_Irecv");
-    }
+    void listen() { check(MPI_Irecv(nullptr, 0, MPI_CHAR, MPI_ANY_SOURCE, 0, comm, &incoming), "MPI_Irecv"); }
 
     /// Notes a reason of this rank's own and tells the others, once.
     void ask(std::int64_t why) {
@@ -152,8 +151,9 @@ void StopRequest::close() {
         check(MPI_Cancel(&state_->incoming), "MPI_Cancel");
         check(MPI_Wait(&state_->incoming, MPI_STATUS_IGNORE), "MPI_Wait");
     }
-    check(MPI_Waitall(static_cast<int>(state_->outgoing.size()), state_->outgoing.data(), MPI_STATUSES_IGNORE),
-          "MPI_Waitall");
+    check(
+        MPI_Waitall(static_cast<int>(state_->outgoing.size()), state_->outgoing.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
     check(MPI_Comm_free(&state_->comm), "MPI_Comm_free");
 }
 

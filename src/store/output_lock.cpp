@@ -12,6 +12,18 @@
 
 namespace candor::store {
 
+namespace {
+
+/// Whether an open file is the one that `path` leads to.
+bool is_at(int file, const std::string& path) {
+    struct stat open_one {};
+    struct stat named {};
+    return fstat(file, &open_one) == 0 && stat(path.c_str(), &named) == 0 &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+}  // namespace
+
 OutputLock::OutputLock(const std::string& output, Part part) : folder_(output + ".journal"), part_(part) {
     if (part_ == Part::follower) return;
     if (mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) {
@@ -19,13 +31,17 @@ OutputLock::OutputLock(const std::string& output, Part part) : folder_(output + 
                            "name an output in a folder that exists and can be written");
     }
     const std::string path = folder_ + "/lock";
-    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file_ < 0) throw MachineError(path, std::string("cannot be opened: ") + std::strerror(errno));
-
-    struct flock whole {};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    if (fcntl(file_, F_SETLK, &whole) == 0) return;
+    for (;;) {
+        file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file_ < 0) throw MachineError(path, std::string("cannot be opened: ") + std::strerror(errno));
+        struct flock whole {};
+        whole.l_type = F_WRLCK;
+        whole.l_whence = SEEK_SET;
+        if (fcntl(file_, F_SETLK, &whole) != 0) break;
+        // The run that had it may have removed it in between: then this is no longer the file of that name.
+        if (is_at(file_, path)) return;
+        close(file_);
+    }
     const int reason = errno;
     close(file_);
     if (reason == EACCES || reason == EAGAIN) {

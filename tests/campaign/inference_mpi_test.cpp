@@ -50,8 +50,8 @@ Counted counted(const campaign::Inputs& inputs, const std::vector<TaskWork>& wor
         campaign::plan_search(inputs.study, work, made_dimensions, options, world().size());
     if (all_on_last) std::ranges::fill(plan.rank, world().size() - 1);
     campaign::SearchCost cost;
-    const auto parts = search_all_mpi(world(), inputs.study, work, plan, open_made(inputs.study, work),
-                                            options, cost);
+    const auto parts =
+        search_all_mpi(world(), inputs.study, work, plan, open_made(inputs.study, work), options, cost);
     const auto owners = campaign::counting_owners(inputs.study, work, world().size());
     parallel::StopRequest never;
     return campaign::count_mpi(world(), inputs.study, work,

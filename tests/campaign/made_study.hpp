@@ -119,13 +119,10 @@ inline campaign::OpenRows open_made(const study::Study& study, const std::vector
 }
 
 /// search_mpi from the beginning, of which nothing is kept.
-inline std::vector<campaign::FoundPart> search_all_mpi(const parallel::Communicator& world,
-                                                       const study::Study& study,
-                                                       const std::vector<campaign::TaskWork>& work,
-                                                       const campaign::SearchPlan& plan,
-                                                       const campaign::OpenRows& open,
-                                                       const neighbors::SearchOptions& options,
-                                                       campaign::SearchCost& cost) {
+inline std::vector<campaign::FoundPart> search_all_mpi(
+    const parallel::Communicator& world, const study::Study& study,
+    const std::vector<campaign::TaskWork>& work, const campaign::SearchPlan& plan,
+    const campaign::OpenRows& open, const neighbors::SearchOptions& options, campaign::SearchCost& cost) {
     const Log silent(Verbosity::quiet, false);
     campaign::SearchJournal none;
     parallel::StopRequest never;

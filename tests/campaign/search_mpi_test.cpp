@@ -179,9 +179,9 @@ BOOST_AUTO_TEST_CASE(a_query_with_a_duplicate_keeps_its_duplicate_and_d_is_one_t
     linalg::open_blas();
     const neighbors::SearchOptions options{20, 1, 2};
     campaign::SearchCost cost;
-    const auto parts = search_all_mpi(world(), study, work,
-                                            campaign::plan_search(study, work, {2}, options, world().size()),
-                                            open, options, cost);
+    const auto parts =
+        search_all_mpi(world(), study, work, campaign::plan_search(study, work, {2}, options, world().size()),
+                       open, options, cost);
     const std::vector<Found> owned = campaign::deliver_mpi(world(), work, parts, on_first);
     BOOST_TEST(over_all_ranks(cost.searches) == 6);
     BOOST_TEST(owned.size() == (world().rank() == 0 ? 1 : 0));
@@ -209,9 +209,8 @@ BOOST_AUTO_TEST_CASE(a_query_outside_the_capped_bank_loses_no_neighbour) {
     linalg::open_blas();
     const neighbors::SearchOptions options{20, 1, 30};
     campaign::SearchCost cost;
-    const auto parts =
-        search_all_mpi(world(), capped.inputs.study, capped.work, capped.plan(options),
-                             open_made(capped.inputs.study, capped.work), options, cost);
+    const auto parts = search_all_mpi(world(), capped.inputs.study, capped.work, capped.plan(options),
+                                      open_made(capped.inputs.study, capped.work), options, cost);
     BOOST_TEST(differing(campaign::deliver_mpi(world(), capped.work, parts, on_all),
                          capped.of_this_rank(on_all)) == 0);
 }
@@ -230,7 +229,7 @@ BOOST_AUTO_TEST_CASE(every_cell_is_found_as_the_definition_finds_it_whatever_the
                 campaign::SearchCost cost;
                 const auto parts =
                     search_all_mpi(world(), made().inputs.study, made().work, made().plan(options),
-                                         open_made(made().inputs.study, made().work), options, cost);
+                                   open_made(made().inputs.study, made().work), options, cost);
                 const std::vector<Found> owned = campaign::deliver_mpi(world(), made().work, parts, on_all);
                 BOOST_TEST(differing(owned, expected) == 0,
                            "panels of " << panel << ", blocks of " << block << ", " << directions
@@ -284,9 +283,8 @@ BOOST_AUTO_TEST_CASE(what_was_found_reaches_its_owner_whole_whoever_searched_it)
                     }
                 }
                 campaign::SearchCost cost;
-                const auto parts =
-                    search_all_mpi(world(), made().inputs.study, made().work, plan,
-                                         open_made(made().inputs.study, made().work), options, cost);
+                const auto parts = search_all_mpi(world(), made().inputs.study, made().work, plan,
+                                                  open_made(made().inputs.study, made().work), options, cost);
                 BOOST_TEST(over_all_ranks(cost.searches) == searches_of(made()));
                 const Owner owner = way % 3 == 0 ? on_all : way % 3 == 1 ? on_first : on_last;
                 for (const std::size_t most : {1000, 1}) {
@@ -343,9 +341,8 @@ BOOST_AUTO_TEST_CASE(the_rows_of_a_search_come_from_the_feature_files) {
             for (std::size_t t = 0; scattered && t < plan.rank.size(); ++t)
                 plan.rank[t] = static_cast<int>(t) % world().size();
             campaign::SearchCost cost;
-            const auto parts =
-                search_all_mpi(world(), study.inputs.study, study.work, plan,
-                                     campaign::from_files(study.inputs, study.work), options, cost);
+            const auto parts = search_all_mpi(world(), study.inputs.study, study.work, plan,
+                                              campaign::from_files(study.inputs, study.work), options, cost);
             BOOST_TEST(differing(campaign::deliver_mpi(world(), study.work, parts, on_all),
                                  study.of_this_rank(on_all)) == 0,
                        (mixed ? "mixed" : "apart") << (scattered ? ", scattered" : ""));
@@ -365,9 +362,8 @@ BOOST_AUTO_TEST_CASE(a_rank_without_tasks_opens_no_file) {
     std::ranges::fill(plan.rank, world().size() - 1);
     for (auto& owner : plan.owner) std::ranges::fill(owner, world().size() - 1);
     campaign::SearchCost cost;
-    const auto parts =
-        search_all_mpi(world(), study.inputs.study, study.work, plan,
-                             campaign::from_files(study.inputs, study.work), options, cost);
+    const auto parts = search_all_mpi(world(), study.inputs.study, study.work, plan,
+                                      campaign::from_files(study.inputs, study.work), options, cost);
     BOOST_TEST(parts.empty() == (world().rank() != world().size() - 1));
     BOOST_TEST(differing(campaign::deliver_mpi(world(), study.work, parts, on_first),
                          study.of_this_rank(on_first)) == 0);

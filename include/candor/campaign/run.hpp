@@ -51,8 +51,8 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
                      const Log& log);
 
 /// Runs a study. Collective. An output that already holds the results of this study and these inputs is left
-/// as it is; what an earlier run that was ended has finished of them is in `<output>.journal`, and is not done
-/// again.
+/// as it is; what an earlier run that was ended has finished of them is in `<output>.journal`, and is not
+/// done again.
 /// @throws parallel::Stopped on a signal and before `stop_at`: the same call then goes on.
 /// @throws UsageError where the output exists and holds anything else, unless `overwrite`.
 void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log);

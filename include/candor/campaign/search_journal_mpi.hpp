@@ -99,6 +99,8 @@ class SearchJournal {
     void sync();
     /// Removes the journal: its work is done. Collective.
     void remove(const parallel::Communicator& world);
+    /// Removes what is left of a run that wrote `output` and was ended before it could do so itself.
+    static void remove_left(const std::string& output, const JournalIdentity& identity);
 
   private:
     void drop_checkpoint();

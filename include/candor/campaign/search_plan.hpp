@@ -47,7 +47,7 @@ struct SearchPlan {
     std::vector<SearchGroup> groups;  ///< by task, encoder, context
     /// What is left to do, by group, then as a rank does them: panels stay while others pass.
     std::vector<SearchTask> tasks;
-    std::vector<int> rank;            ///< of each task
+    std::vector<int> rank;  ///< of each task
     /// By group and panel: the rank that decides it; of groups that are answered in full, none.
     std::vector<std::vector<int>> owner;
 };

@@ -32,8 +32,8 @@ class StopRequest {
     StopRequest(const StopRequest&) = delete;
     StopRequest& operator=(const StopRequest&) = delete;
 
-    /// Whether this rank should put down what it is doing and come to the next `rendezvous`. Asked often: once
-    /// a piece of work that takes seconds at most.
+    /// Whether this rank should put down what it is doing and come to the next `rendezvous`. Asked often:
+    /// once a piece of work that takes seconds at most.
     bool requested();
     /// Waits for all ranks, without keeping the processor busy. Collective. @throws Stopped on all of them
     /// where any was asked to stop.
