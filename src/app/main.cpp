@@ -16,6 +16,7 @@
 #include "candor/app/program.hpp"
 #include "candor/app/run_command.hpp"
 #include "candor/app/show_command.hpp"
+#include "candor/app/synth_command.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/parallel/session.hpp"
@@ -39,6 +40,8 @@ constexpr Command commands[] = {
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,
      "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
+    {"synth", candor::app::synth_command,
+     "--shape NAME -o DIR     write a synthetic study whose discordance rates are known"},
     {"bench", candor::app::bench_command,
      "                        measure candor beside the matrix products of this machine"},
 };
