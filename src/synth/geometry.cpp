@@ -64,10 +64,14 @@ void scale(std::span<double> a, double by) {
 
 /// An even point of the unit sphere.
 void fill_sphere(const Stream& stream, std::span<double> out) {
-    std::size_t i = 0;
-    double spare = 0;
-    for (; i + 1 < out.size(); i += 2) normal_pair(stream.bits(i / 2), out[i], out[i + 1]);
-    if (i < out.size()) normal_pair(stream.bits(i / 2), out[i], spare);
+    // Four normal numbers a block of the generator.
+    std::array<double, 4> four;
+    for (std::size_t i = 0; i < out.size(); i += 4) {
+        const std::array<std::uint64_t, 2> bits = stream.two_bits(i / 4);
+        normal_pair(bits[0], four[0], four[1]);
+        normal_pair(bits[1], four[2], four[3]);
+        for (std::size_t j = 0; j < 4 && i + j < out.size(); ++j) out[i + j] = four[j];
+    }
     scale(out, 1 / std::sqrt(dot(out, out)));
 }
 

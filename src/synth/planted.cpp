@@ -64,7 +64,8 @@ class Query {
         if (subject.exclusive) return;
         for (std::size_t f = 0; f < subject.findings.size(); ++f) {
             if (f == finding) continue;
-            other_.push_back({f, draws.uniform() < prevalence(subject, f)});
+            const double share = prevalence(subject, f);
+            other_.push_back({geometry.squared(f), share, draws.uniform() < share});
             most_ += geometry.squared(f);
         }
     }
@@ -107,9 +108,9 @@ class Query {
     /// The sum over the other findings, for a candidate drawn anew.
     double others_score() {
         double score = 0;
-        for (const auto& [f, present] : other_) {
-            const bool same = (draws_.uniform() < prevalence(subject_, f)) == present;
-            score += same ? geometry_.squared(f) : -geometry_.squared(f);
+        for (const Other& of : other_) {
+            const bool same = (draws_.uniform() < of.prevalence) == of.present;
+            score += same ? of.squared : -of.squared;
         }
         return score;
     }
@@ -129,11 +130,16 @@ class Query {
         if (largest_.size() > k_) largest_.pop_back();
     }
 
+    struct Other {
+        double squared, prevalence;
+        bool present;  // in the query
+    };
+
     const Geometry& geometry_;
     const Subject& subject_;
     std::size_t finding_, k_;
     Draws& draws_;
-    std::vector<std::pair<std::size_t, bool>> other_;
+    std::vector<Other> other_;
     double most_ = 0;  ///< of others_score
     std::vector<double> largest_;
 };

@@ -3,6 +3,7 @@
 /// One coordinate of a point drawn evenly from a sphere, and the largest of many such: what the planted rates
 /// are simulated from, without any vector and without any search.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,10 +15,14 @@ namespace candor::synth {
 class Draws {
   public:
     explicit Draws(const Stream& stream) : stream_(stream) {}
-    double uniform() { return stream_.uniform(next_++); }
+    double uniform() {
+        if (next_ % 2 == 0) two_ = stream_.two_bits(next_ / 2);
+        return uniform_of(two_[next_++ % 2]);
+    }
 
   private:
     Stream stream_;
+    std::array<std::uint64_t, 2> two_{};
     std::uint64_t next_ = 0;
 };
 
