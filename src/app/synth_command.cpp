@@ -45,7 +45,7 @@ int synth_command(const std::vector<std::string>& arguments) {
         ("shape", po::value(&synth.shape)->value_name("NAME"),
          "paper: 22 encoders, 20 datasets, 605,443 images; small: five of each, for a try")  //
         ("scale", po::value(&scale)->value_name("S"),
-         "images of each dataset, as a multiple of the shape's (default: 1); at least 200 of each that has "
+         "images of each dataset, as a multiple of the shape's (default: 1); at least 400 of each that has "
          "them")                                                                                        //
         ("output,o", po::value(&synth.folder)->value_name("DIR"), "the folder to write, new or empty")  //
         ("seed", po::value(&seed)->value_name("N"), "of all that is drawn (default: 42)")               //

@@ -13,7 +13,7 @@ namespace candor::synth {
 
 namespace {
 
-constexpr std::int64_t fewest_images = 200;
+constexpr std::int64_t fewest_images = 400;
 
 /// The paper's 605,443 images are fewer than its datasets hold, so that its pools were subsampled; how, it
 /// does not say. Here every dataset has its public size except the five largest, which are cut to one size:

@@ -29,8 +29,8 @@ BOOST_AUTO_TEST_CASE(the_paper_has_the_paper_s_images) {
     BOOST_TEST(images_at(shape, 1)[0] == 89'845);  // the five largest are cut alike
     BOOST_TEST(images_at(shape, 1)[1] == 89'845);
     BOOST_TEST(images_at(shape, 2)[0] == 2 * 89'845);
-    // No dataset has fewer than 200 images.
-    for (const std::int64_t images : images_at(shape, 1e-9)) BOOST_TEST(images == 200);
+    // No dataset has fewer than 400 images.
+    for (const std::int64_t images : images_at(shape, 1e-9)) BOOST_TEST(images == 400);
 }
 
 BOOST_AUTO_TEST_CASE(small_datasets_stay_what_they_are) {

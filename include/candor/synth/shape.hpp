@@ -46,7 +46,7 @@ inline constexpr std::int64_t classes_a_superclass = 5;
 /// study format. @throws UsageError naming the nearest known shape.
 Shape shape_named(const std::string& name);
 
-/// Images of each dataset at `scale`: the shape's times `scale`, rounded, but not fewer than 200 (or than the
+/// Images of each dataset at `scale`: the shape's times `scale`, rounded, but not fewer than 400 (or than the
 /// shape's own). At scale 1 exactly the shape's. @pre 0 < scale
 std::vector<std::int64_t> images_at(const Shape& shape, double scale);
 
