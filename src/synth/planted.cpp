@@ -148,8 +148,13 @@ class Query {
 std::int64_t pairs_within(std::int64_t pairs, std::int64_t n, std::int64_t rows, Draws& draws) {
     const double share = std::min(1.0, static_cast<double>(n) / static_cast<double>(rows));
     if (share == 1) return pairs;
+    // From one such pair to the next, as many fail as a geometric number says.
+    const double log_failure = std::log1p(-share * share);
+    const auto failures = [&] {
+        return static_cast<std::int64_t>(std::min(1e15, std::log(draws.uniform()) / log_failure));
+    };
     std::int64_t within = 0;
-    for (std::int64_t i = 0; i < pairs; ++i) within += draws.uniform() < share * share;
+    for (std::int64_t i = failures(); i < pairs; i += 1 + failures()) ++within;
     return within;
 }
 

@@ -32,8 +32,8 @@ Expected simulate(const Subject& subject, std::size_t rank, std::size_t f, const
     return simulate_cell(geometry(subject, rank, k), subject, f, counts, k, queries, Stream(3, "test", 0));
 }
 
-/// k = 1: the chance that the largest of n coordinates exceeds the largest of n others by more than `gap`, by the
-/// midpoint rule.
+/// k = 1: the chance that the largest of n coordinates exceeds the largest of n others by more than `gap`, by
+/// the midpoint rule.
 double closed_form(std::int64_t m, std::int64_t n, double gap) {
     const double half = static_cast<double>(m - 1) / 2;
     const boost::math::beta_distribution<double> beta(half, half);
@@ -101,6 +101,11 @@ BOOST_AUTO_TEST_CASE(twins_lower_the_rate_by_what_they_are) {
     // A tenth of them has: about a tenth of the rate is gone.
     const Expected some = simulate(alone, 2, 0, cell(101, 101, 5));
     BOOST_TEST(std::abs(some.rate() - 0.45) < 0.02);
+    // Of four times as many positives as there are candidates a tenth has a twin, of which a quarter is among
+    // these.
+    CellCounts many = cell(401, 101, 20);
+    const Expected fewer = simulate(alone, 2, 0, many);
+    BOOST_TEST(std::abs(fewer.rate() - 0.5 * (1 - 0.1 * 0.25)) < 0.02);
     // They are not their own twins where another dataset is asked.
     CellCounts asks = cell(101, 101, 5);
     asks.asks_reference = true;
