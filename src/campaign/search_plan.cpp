@@ -91,6 +91,16 @@ bool is_answered(const SearchDone& done, std::size_t group, std::int64_t panels)
 
 }  // namespace
 
+std::vector<bool> shared_groups(const SearchPlan& plan, const SearchDone& done) {
+    std::vector<bool> shared(plan.groups.size());
+    for (const auto& [group, pair] : done.met) shared[group] = true;
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        const std::size_t group = plan.tasks[t].group;
+        if (plan.rank[t] != plan.owner[group].front()) shared[group] = true;
+    }
+    return shared;
+}
+
 std::vector<neighbors::Question> questions_of(const study::Cell& cell) {
     std::vector<neighbors::Question> asked;
     for (std::size_t c = 0; c < cell.candidates.size(); ++c) {

@@ -52,6 +52,10 @@ struct SearchPlan {
     std::vector<std::vector<int>> owner;
 };
 
+/// Groups whose panels have met on several ranks, or in several runs: what they kept is brought together
+/// before it is decided.
+std::vector<bool> shared_groups(const SearchPlan& plan, const SearchDone& done = {});
+
 /// What the queries of a cell ask, in the order of its scored candidates, the negative side before the
 /// positive one. Positives are asked under every rule and draw; negatives serve the margin classifier alone:
 /// draw 0 of the primary rule.
