@@ -462,8 +462,8 @@ void Player::play_memory(Forecast& forecast) const {
     for (std::size_t rank = 0; rank < count; ++rank) {
         const std::int64_t beside = resident_ + found[rank];
         forecast.memory = std::max(forecast.memory, beside + std::max(census[rank], counted[rank]));
-        forecast.least_memory =
-            std::max(forecast.least_memory, beside + std::max(least[rank], counted[rank]));
+        forecast.least_memory = std::max(
+            forecast.least_memory, beside + memory_beside_search + std::max(least[rank], counted[rank]));
     }
 }
 

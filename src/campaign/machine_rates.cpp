@@ -3,11 +3,17 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
 #include <set>
 #include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
+#include "candor/campaign/inputs.hpp"
+#include "candor/store/output_file.hpp"
 #include "candor/study/section.hpp"
 
 namespace candor::campaign {
@@ -49,11 +55,11 @@ constexpr NamedOfSearch of_search[] = {
     {"decide", &SearchRates::decide, "a list that a query asks, its neighbours decided"},
 };
 
-/// A number in TOML is a float only with a point or an exponent.
+/// Four digits, more than such a time repeats to.
 std::string toml_real(double value) {
-    std::string text = format_real(value);
-    if (text.find_first_of(".e") == std::string::npos) text += ".0";
-    return text;
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, 3).ptr;
+    return {text, end};
 }
 
 std::string line_of(const char* key, const std::string& value, const char* meaning) {
@@ -115,8 +121,6 @@ std::string format_rates(const MachineRates& rates) {
     list("dimension", "feature columns", [](const SearchRates& r) { return std::to_string(r.dimension); });
     for (const NamedOfSearch& one : of_search)
         list(one.key, one.meaning, [&](const SearchRates& r) { return toml_real(r.*one.value); });
-    text += line_of("directed", toml_real(rates.directed),
-                    "products where features lie along few directions, a share");
     return text;
 }
 
@@ -136,7 +140,6 @@ MachineRates parse_rates(const std::string& file, std::string_view text) {
     };
     for (const Named& one : numbers) positive(seconds, one.key, rates.*one.value);
     seconds.finish();
-    positive(search, "directed", rates.directed);
     std::vector<double> dimension;
     search.reals("dimension", dimension);
     search.require(!dimension.empty(), "dimension", "must list at least one number of feature columns");
@@ -157,6 +160,25 @@ MachineRates parse_rates(const std::string& file, std::string_view text) {
     }
     search.finish();
     return rates;
+}
+
+MachineRates read_rates(const std::string& path) {
+    return parse_rates(path, read_file(path));
+}
+
+void write_rates(const std::string& path, const MachineRates& rates) {
+    store::require_output_name(path);
+    const std::string part = store::part_of(path);
+    errno = 0;
+    std::ofstream out(part, std::ios::binary);
+    out << format_rates(rates);
+    out.close();
+    if (!out) {
+        const int why = errno != 0 ? errno : EIO;
+        store::discard(path);
+        throw MachineError(path, std::string("cannot be written: ") + std::strerror(why));
+    }
+    store::publish(path);
 }
 
 }  // namespace candor::campaign

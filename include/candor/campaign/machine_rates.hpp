@@ -28,7 +28,6 @@ struct MachineRates {
     double audit_row = 0;             ///< a row of a feature file joined by its id
     double build = 0;                 ///< a row of a census and a list, put into order
     std::vector<SearchRates> search;  ///< by dimension, ascending
-    double directed = 1;              ///< products, where features lie along few directions, as a share
     double draw = 0;                  ///< a patient in a resample
     double sum = 0;                   ///< a row in a resample, in a rate
     double pair = 0;                  ///< a row in a resample, in an AUROC
@@ -41,12 +40,18 @@ struct MachineRates {
     SearchRates at(std::int64_t dimension) const;
 };
 
-/// As TOML. Numbers are written so that they read back the same.
+/// As TOML, numbers with four digits.
 std::string format_rates(const MachineRates& rates);
 
 /// @throws UsageError naming `file` where `text` is no such profile: syntax, an unknown or missing key, a
 /// number
 ///         that is not above 0, dimensions that do not rise.
 MachineRates parse_rates(const std::string& file, std::string_view text);
+
+/// The profile that `path` holds. @throws as parse_rates; DataError where it cannot be read.
+MachineRates read_rates(const std::string& path);
+
+/// Writes a profile under its final name once it is whole. @throws MachineError where it cannot be written.
+void write_rates(const std::string& path, const MachineRates& rates);
 
 }  // namespace candor::campaign

@@ -56,6 +56,10 @@ struct SearchPlan {
 /// before it is decided.
 std::vector<bool> shared_groups(const SearchPlan& plan, const SearchDone& done = {});
 
+/// Bytes that a rank takes beside what it holds and its census: messages, a slab of the file that is read,
+/// and the BLAS' own buffers.
+inline constexpr std::int64_t memory_beside_search = std::int64_t{20} << 20;
+
 /// What the queries of a cell ask, in the order of its scored candidates, the negative side before the
 /// positive one. Positives are asked under every rule and draw; negatives serve the margin classifier alone:
 /// draw 0 of the primary rule.
