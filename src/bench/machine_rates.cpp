@@ -19,11 +19,13 @@
 #include "candor/bench/paired.hpp"
 #include "candor/campaign/audit.hpp"
 #include "candor/campaign/encoder_features.hpp"
+#include "candor/campaign/forecast.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/search_plan.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/instruments/blind_set.hpp"
 #include "candor/instruments/summary.hpp"
+#include "candor/instruments/tally.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/neighbors/census.hpp"
 #include "candor/parallel/stop.hpp"
@@ -195,14 +197,34 @@ void measure_bootstrap(campaign::MachineRates& rates) {
     const stats::WeightedSpearman spearman(score, other, patient);
     rates.rank = repeated(2, [&] { spearman.correlate(weights.view(), rho); });
 
-    instruments::Replicates replicates{0.5, {}};
-    for (std::int64_t b = 0; b < resamples; ++b)
-        replicates.resampled.push_back(value.uniform(static_cast<std::uint64_t>(b)));
-    constexpr int times = 300;
+    Matrix<std::int8_t> discordant(positives, 1), ties(positives, 1);
+    std::vector<double> margin;
+    for (std::size_t i = 0; i < score.size(); ++i) margin.push_back(score[i] - 0.5);
+    for (std::size_t i = 0; i < positives; ++i) {
+        discordant.row(static_cast<std::int64_t>(i))[0] = margin[i] > 0;
+        ties.row(static_cast<std::int64_t>(i))[0] = 0;
+    }
+    rates.counting =
+        positive(seconds([&] {
+                     instruments::CellCounter(patient, discordant.view(), ties.view(), margin, positives);
+                 }) /
+                 rows);
+    const instruments::CellCounter cell(patient, discordant.view(), ties.view(), margin, positives);
+    instruments::Tally tally = cell.observed();
+    tally.resampled.resize(resamples);
+    for (std::int64_t first = 0; first < resamples; first += stats::resample_block) {
+        const std::int64_t count = std::min(stats::resample_block, resamples - first);
+        resampling.weights(first, count, weights.view());
+        MatrixView<const stats::Weight> block = std::as_const(weights).view();
+        block.cols = count;
+        cell.count(block, std::span(tally.resampled)
+                              .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+    }
+    constexpr int times = 50;
     rates.summary = positive(seconds([&] {
-                                 for (int i = 0; i < times; ++i) instruments::estimate(replicates, 0.95);
+                                 for (int i = 0; i < times; ++i) instruments::summarise(tally, 100, 0.95);
                              }) /
-                             (times * static_cast<double>(resamples)));
+                             (times * campaign::statistics_of_a_summary * resamples));
 }
 
 /// An overlap over some contexts.

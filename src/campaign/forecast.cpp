@@ -52,15 +52,26 @@ double real(std::int64_t count) {
     return static_cast<double>(count);
 }
 
-CensusShape shape_of(std::int64_t context_rows, std::span<const neighbors::Question> questions) {
-    CensusShape shape{context_rows, 0, std::ssize(questions), 0};
-    std::vector<bool> takes_part(static_cast<std::size_t>(context_rows));
-    for (const neighbors::Question& question : questions) {
-        shape.asked += std::ssize(question.queries);
+/// Lists of a cell beyond its first two, under other rules and draws, have mostly the neighbours of the
+/// first: they were looked at already.
+constexpr double share_of_further_lists = 0.4;
+
+CensusShape shape_of(const TaskWork& work, const SearchGroup& group) {
+    const std::int64_t rows = std::ssize(work.contexts[static_cast<std::size_t>(group.context)].rows);
+    CensusShape shape{rows, 0, 0, 0};
+    std::vector<bool> takes_part(static_cast<std::size_t>(rows));
+    const auto add = [&](const neighbors::Question& question, double share) {
+        ++shape.lists;
+        shape.asked += share * real(std::ssize(question.queries));
         for (const ContextRow row : question.queries) takes_part[static_cast<std::size_t>(row.value)] = true;
         const std::int64_t longest = neighbors::longest_reach(question);
         for (std::int64_t i = 0; i < longest; ++i)
             takes_part[static_cast<std::size_t>(question.list[static_cast<std::size_t>(i)].value)] = true;
+    };
+    for (const std::size_t cell : group.cells) {
+        const std::vector<neighbors::Question> questions = questions_of(work.cells[cell]);
+        for (std::size_t q = 0; q < questions.size(); ++q)
+            add(questions[q], q < 2 ? 1 : share_of_further_lists);
     }
     shape.rows = std::ranges::count(takes_part, true);
     return shape;
@@ -82,9 +93,6 @@ std::int64_t rules_of(const TaskWork& work, const study::Cell& cell) {
                                    [&](const study::Candidates& c) { return !c.unscored && c.rule == rule; });
     });
 }
-
-/// Statistics of a summary: D, its mid-rate, the margin's AUROC and balanced accuracy.
-constexpr double statistics = 4;
 
 }  // namespace
 
@@ -114,7 +122,7 @@ Player::Player(const PlannedStudy& study, const MachineRates& rates) : study_(st
         const std::pair size(at->second, doubles ? -dimension : dimension);
         if (is_new || !memory.contains(size)) {
             const auto questions = questions_of_group(work, group);
-            if (is_new) shapes_.push_back(campaign::shape_of(rows, questions));
+            if (is_new) shapes_.push_back(campaign::shape_of(work, group));
             memory.emplace(size, std::pair(neighbors::full_memory(shapes_[at->second].rows, dimension,
                                                                   doubles, questions, of().op.k, options),
                                            neighbors::least_memory(rows, dimension, doubles, questions,
@@ -247,7 +255,7 @@ void Player::play_search(Forecast& forecast) const {
         if (at_group[rank] == none) return;
         const std::size_t g = at_group[rank];
         const double share = real(std::ssize(panels[rank])) / real(plan_.groups[g].panels);
-        meeting.add(rank, real(shape_of(g).asked) * share * of_encoder_[encoder_of(plan_.groups[g])].fill);
+        meeting.add(rank, shape_of(g).asked * share * of_encoder_[encoder_of(plan_.groups[g])].fill);
         panels[rank].clear();
     };
     for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
@@ -270,8 +278,7 @@ void Player::play_search(Forecast& forecast) const {
     for (std::size_t rank = 0; rank < count; ++rank) fill(rank);
 
     for (std::size_t g = 0; g < plan_.groups.size(); ++g) {
-        const double a_panel = real(shape_of(g).asked) /
-                               real(std::max<std::int64_t>(1, plan_.groups[g].panels)) *
+        const double a_panel = shape_of(g).asked / real(std::max<std::int64_t>(1, plan_.groups[g].panels)) *
                                of_encoder_[encoder_of(plan_.groups[g])].decide;
         std::set<std::size_t> owners;
         for (const int owner : plan_.owner[g]) {
@@ -310,8 +317,9 @@ void Player::play_count(Forecast& forecast) const {
             // Columns of sums: discordant about half of the time and queries under every rule, and for the
             // primary one positives and both labels' right answers too.
             const double sums = 1.5 * positives * rules + 1.5 * all;
-            const double seconds =
-                resamples * (sums * rates_.sum + all * rates_.pair + rules * statistics * rates_.summary);
+            const double seconds = all * rules * rates_.counting +
+                                   resamples * (sums * rates_.sum + all * rates_.pair +
+                                                rules * statistics_of_a_summary * rates_.summary);
             for (std::size_t e = 0; e < encoders; ++e) {
                 const auto rank =
                     static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(cell.finding)));
@@ -402,7 +410,8 @@ void Player::play_tables(Forecast& forecast) const {
         const double levels = real(std::ssize(task.findings)) + 2;
         const double encoders = real(std::ssize(task.encoders));
         // A task's macro rates take every finding's again; panels and distances a few an encoder.
-        summaries += encoders * real(std::ssize(work.rules)) * (2 * levels) * statistics + 4 * encoders;
+        summaries +=
+            encoders * real(std::ssize(work.rules)) * (2 * levels) * statistics_of_a_summary + 4 * encoders;
     }
     ranks.add_fixed(0, summaries * real(of().bootstrap.resamples) * rates_.summary);
     ranks.into(begin(forecast, "tables"));

@@ -13,6 +13,10 @@
 
 namespace candor::campaign {
 
+/// Statistics that a summary has an interval or a value of: D, its mid-rate, the margin's AUROC and balanced
+/// accuracy.
+inline constexpr double statistics_of_a_summary = 4;
+
 /// One stage of a run, named as in /run/stages.
 struct StageForecast {
     std::string name;
@@ -49,7 +53,7 @@ struct CensusShape {
     std::int64_t context_rows = 0;  ///< of its context
     std::int64_t rows = 0;          ///< that someone asks or that stand on a list
     std::int64_t lists = 0;
-    std::int64_t asked = 0;  ///< lists, summed over queries
+    double asked = 0;  ///< lists that queries ask, further ones of one cell counting for less
 };
 
 /// Plays a study's schedule for one rank count after another.

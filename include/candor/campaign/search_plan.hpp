@@ -29,6 +29,7 @@ struct SearchTask {
     std::size_t group = 0;
     neighbors::Encounter encounter;
     double flops = 0;
+    double cost = 0;  ///< beside that of other tasks: flops, and scanning what they give
 };
 
 /// Two panels, i <= j.
@@ -76,8 +77,8 @@ SearchPlan list_search(const study::Study& study, const std::vector<TaskWork>& w
                        const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
                        const SearchDone& done = {});
 
-/// Gives every task its rank and every panel its owner. Tasks of one group stay on one rank unless that would
-/// unbalance the ranks; longest first. @param done as the plan was listed with.
+/// Gives every task its rank and every panel its owner. Tasks of one group stay together as far as the ranks'
+/// costs allow; longest first. @param done as the plan was listed with.
 void place_search(SearchPlan& plan, int ranks, const SearchDone& done = {});
 
 /// Both of them, one after the other: what a run does.
