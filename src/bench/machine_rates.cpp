@@ -212,14 +212,11 @@ void measure_bootstrap(campaign::MachineRates& rates) {
     const instruments::CellCounter cell(patient, discordant.view(), ties.view(), margin, positives);
     instruments::Tally tally = cell.observed();
     tally.resampled.resize(resamples);
-    for (std::int64_t first = 0; first < resamples; first += stats::resample_block) {
-        const std::int64_t count = std::min(stats::resample_block, resamples - first);
-        resampling.weights(first, count, weights.view());
-        MatrixView<const stats::Weight> block = std::as_const(weights).view();
-        block.cols = count;
-        cell.count(block, std::span(tally.resampled)
-                              .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-    }
+    resampling.for_each_block([&](MatrixView<const stats::Weight> block, std::int64_t first) {
+        cell.count(block,
+                   std::span(tally.resampled)
+                       .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(block.cols)));
+    });
     constexpr int times = 50;
     rates.summary = positive(seconds([&] {
                                  for (int i = 0; i < times; ++i) instruments::summarise(tally, 100, 0.95);

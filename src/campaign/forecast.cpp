@@ -219,7 +219,7 @@ void Player::play_search(Forecast& forecast) const {
     const auto count = static_cast<std::size_t>(forecast.ranks);
     OnRanks meeting(forecast.ranks), deciding(forecast.ranks);
     meeting.add_fixed_everywhere(listing_seconds_ + placing_seconds_);
-    std::vector<double> products(count);
+    std::vector<double> costs(count);
     std::vector<std::int64_t> bytes(count);
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::vector<std::size_t> at_group(count, none), last_shared(count, none), open_encoder(count, none);
@@ -270,7 +270,7 @@ void Player::play_search(Forecast& forecast) const {
         panels[rank].insert(task.encounter.i);
         panels[rank].insert(task.encounter.j);
         const double seconds = seconds_of(task);
-        products[rank] += seconds;
+        costs[rank] += task.cost;
         meeting.add(rank, seconds);
         forecast.longest_task = std::max(forecast.longest_task, seconds);
         forecast.flops += task.flops;
@@ -293,8 +293,8 @@ void Player::play_search(Forecast& forecast) const {
     deciding.into(stage);
     stage.flops = forecast.flops;
     forecast.tasks = std::ssize(plan_.tasks);
-    const double most = std::ranges::max(products);
-    const double mean = std::accumulate(products.begin(), products.end(), 0.0) / real(forecast.ranks);
+    const double most = std::ranges::max(costs);
+    const double mean = std::accumulate(costs.begin(), costs.end(), 0.0) / real(forecast.ranks);
     forecast.balance = most > 0 ? mean / most : 1;
     forecast.idle = std::ranges::count(at_group, none);
     forecast.most_read = std::ranges::max(bytes);

@@ -33,7 +33,7 @@ struct Forecast {
     double flops = 0;                   ///< of products
     double elapsed = 0;                 ///< seconds: the slowest rank of each stage
     double cpu_seconds = 0, fixed = 0;  ///< as of the stages, summed
-    /// Products in seconds, their mean over ranks divided by the most of one.
+    /// Planned compute of the search (SearchTask::cost): its mean over ranks divided by the most of one.
     double balance = 1;
     std::int64_t tasks = 0;         ///< of the search
     std::int64_t idle = 0;          ///< ranks without any
