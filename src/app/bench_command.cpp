@@ -13,6 +13,7 @@
 #include "candor/app/options.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/log.hpp"
+#include "candor/base/memory.hpp"
 #include "candor/base/sum.hpp"
 #include "candor/base/text.hpp"
 #include "candor/bench/benchmarks.hpp"
@@ -181,6 +182,7 @@ void run_benchmarks(const parallel::Communicator& world, const Options& options)
         throw UsageError("candor bench",
                          "measures one process; start it without mpirun and srun, or with -n 1");
     const Log log(options.quiet ? Verbosity::quiet : Verbosity::normal, true);
+    keep_freed_memory();  // as a run does
     linalg::open_blas();
     if (!options.profile.empty()) return write_profile(world, options, log);
     std::optional<Matrix<float>> features;

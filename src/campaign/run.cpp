@@ -253,7 +253,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     RunRecord record;
     StageClock clock;
     record.start = utc_now();
-    if (options.memory > 0) return_freed_memory();
+    options.memory > 0 ? return_freed_memory() : keep_freed_memory();
     linalg::open_blas();
     parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);
