@@ -13,6 +13,7 @@
 #include "candor/app/import_command.hpp"
 #include "candor/app/options.hpp"
 #include "candor/app/pairs_command.hpp"
+#include "candor/app/plan_command.hpp"
 #include "candor/app/program.hpp"
 #include "candor/app/run_command.hpp"
 #include "candor/app/show_command.hpp"
@@ -32,6 +33,8 @@ struct Command {
 constexpr Command commands[] = {
     {"check", candor::app::check_command,
      "STUDY.toml              audit every input of a study, before any compute"},
+    {"plan", candor::app::plan_command,
+     "STUDY.toml              predict time, balance and memory on 1 to 4,096 ranks"},
     {"run", candor::app::run_command,
      "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
     {"show", candor::app::show_command,
