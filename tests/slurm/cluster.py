@@ -196,9 +196,12 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10 State=U
         """Starts a crashed node again. Slurm is told of it, since it does not notice a crash so short."""
         self.run("scontrol", "update", f"nodename={node}", "state=down", "reason=rebooted")
         self._boot(node)
-        wait_until(lambda: self.run("scontrol", "update", f"nodename={node}", "state=resume").returncode == 0, 20, node)
-        ready = lambda: self.run("sinfo", "-h", "-N", "-n", node, "-o", "%t").stdout.strip()
-        wait_until(lambda: re.fullmatch("idle|alloc|mix", ready()), 20, lambda: f"{node}: {ready()}")
+
+        def is_ready():
+            self.run("scontrol", "update", f"nodename={node}", "state=resume")  # refused where it is up already
+            return re.fullmatch("idle|alloc|mix", self.run("sinfo", "-h", "-N", "-n", node, "-o", "%t").stdout.strip())
+
+        wait_until(is_ready, 20, lambda: f"{node} to be up\n{self.logs()}")
 
     def run(self, *words, **options):
         """Runs words on the login node, in its environment."""
