@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # How the run of a study gets faster with more ranks (strong scaling), or how much more it does in the same time (weak).
 #   usage: jobs/scaling.sh STUDY.toml OUT_DIR [--ranks "1 2 4"] [--weak ROWS] [--dry-run] [-- OPTIONS OF candor run]
-# Under Slurm it submits itself as one job that has its nodes alone; elsewhere it runs at once, by mpirun. Settings as
-# for submit.sh. Ranks: powers of two up to CANDOR_NODES x CANDOR_RANKS_PER_NODE unless given. --weak: pool.rows is ROWS
+# Under Slurm it submits itself as one job that has its nodes alone; elsewhere it runs at once, by mpirun on this machine.
+# Settings as for submit.sh. Ranks: powers of two up to CANDOR_NODES x CANDOR_RANKS_PER_NODE unless given. --weak: pool.rows is ROWS
 # on the first number of ranks and grows with the square root of the ranks, so that the pairs a rank meets stay as many
 # (in cells below bank_cap). Seconds are those of the whole command, start of the ranks included. The table is printed
 # and written to OUT_DIR/strong.csv or OUT_DIR/weak.csv.
@@ -18,7 +18,6 @@ fi
 candor_script=scaling.sh
 # shellcheck source-path=SCRIPTDIR source=common.sh
 source "$jobs/common.sh"
-arguments=("$@")
 while (($#)); do
     case $1 in
         --help | -h) usage && exit ;;
@@ -39,21 +38,27 @@ out=$(realpath -m -- "${places[1]}")
 site=${CANDOR_SITE:-}
 [[ -n $site || ! -f $jobs/site.env ]] || site=$jobs/site.env
 read_site "$jobs" "$site"
+if [[ -z $within ]] && ! command -v sbatch >/dev/null; then # this machine alone
+    CANDOR_NODES=1 CANDOR_RANKS_PER_NODE=$(($(env -u OMP_NUM_THREADS nproc) / CANDOR_THREADS)) CANDOR_LAUNCHER=mpirun
+    CANDOR_MPIRUN_OPTIONS=(--map-by "slot:PE=$CANDOR_THREADS" --bind-to core)
+    within=yes
+fi
 if [[ -z $ranks ]]; then
     for ((r = 1; r <= CANDOR_NODES * CANDOR_RANKS_PER_NODE; r *= 2)); do ranks+=" $r"; done
 fi
 for r in $ranks; do
-    [[ $r =~ ^[1-9][0-9]*$ ]] && ((r <= CANDOR_NODES * CANDOR_RANKS_PER_NODE)) ||
-        die "--ranks $r: must be 1 to CANDOR_NODES x CANDOR_RANKS_PER_NODE = $((CANDOR_NODES * CANDOR_RANKS_PER_NODE))"
+    [[ $r =~ ^[1-9][0-9]*$ ]] || die "--ranks $r: must be numbers of ranks, the smallest first"
+    ((r <= CANDOR_NODES * CANDOR_RANKS_PER_NODE)) ||
+        die "--ranks $r: more than CANDOR_NODES x CANDOR_RANKS_PER_NODE = $((CANDOR_NODES * CANDOR_RANKS_PER_NODE))"
 done
 
-if [[ -z $within ]] && command -v sbatch >/dev/null; then
-    places=("$study" "$out")
+if [[ -z $within ]]; then
     [[ -z $site ]] || site=$(realpath -- "$site")
     submit=(sbatch --job-name=candor-scaling --output="${out//%/%%}/%x-%j.out" --time="$CANDOR_TIME" --exclusive
         --nodes="$CANDOR_NODES" --ntasks-per-node="$CANDOR_RANKS_PER_NODE" --cpus-per-task="$CANDOR_THREADS"
         ${CANDOR_PARTITION:+--partition="$CANDOR_PARTITION"} ${CANDOR_ACCOUNT:+--account="$CANDOR_ACCOUNT"}
-        --no-requeue "${CANDOR_SBATCH_OPTIONS[@]}" "$jobs/scaling.sh" --within "$jobs" "$site" "${arguments[@]}")
+        --no-requeue "${CANDOR_SBATCH_OPTIONS[@]}" "$jobs/scaling.sh" --within "$jobs" "$site" "$study" "$out"
+        --ranks "${ranks# }" ${rows:+--weak "$rows"} -- "${options[@]}")
     if [[ -n $dry ]]; then
         printf '%q ' "${submit[@]}" && echo
         exit
@@ -103,7 +108,7 @@ for r in $ranks; do
     fi
     rm -f "$out/$kind-$r.h5"
     : "${first:="$r $start $end"}"
-    awk -v first="$first" -v ranks="$r" -v nodes="$((($r + CANDOR_RANKS_PER_NODE - 1) / CANDOR_RANKS_PER_NODE))" \
+    awk -v first="$first" -v ranks="$r" -v nodes="$(((r + CANDOR_RANKS_PER_NODE - 1) / CANDOR_RANKS_PER_NODE))" \
         -v rows="${rows:+$(rows_of "$r")}" -v kind="$kind" -v start="$start" -v end="$end" 'BEGIN {
             split(first, base, " ")
             seconds = end - start
