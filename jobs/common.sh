@@ -79,8 +79,10 @@ write_provenance() {
         if type module >/dev/null 2>&1; then module list 2>&1; else echo "no modules here"; fi
         printf -- '-- job\n'
         scontrol show job "${SLURM_JOB_ID:-0}" 2>&1 || true
+        printf -- '-- settings of the site\n'
+        declare -p "${!CANDOR_@}" 2>/dev/null || true
         printf -- '-- environment\n'
-        env | grep -E '^(CANDOR|SLURM|SRUN|SBATCH|OMP|OPENBLAS|OMPI|PMIX|PRTE|UCX|FI|HDF5|ROMIO|MPICH|I_MPI)_|^(PATH|LD_LIBRARY_PATH|LOADEDMODULES)=' |
+        env | grep -E '^(SLURM|SRUN|SBATCH|OMP|OPENBLAS|OMPI|PMIX|PRTE|UCX|FI|HDF5|ROMIO|MPICH|I_MPI)_|^(PATH|LD_LIBRARY_PATH|LOADEDMODULES)=' |
             sort || true
     } >>"$file"
 }

@@ -78,9 +78,11 @@ class Jobs(unittest.TestCase):
             return [int(number) for number in f.read().splitlines()[-1].split()[2:]]
 
     def log(self, out):
-        texts = [f"\n== {name}\n" + open(os.path.join(out, name), errors="replace").read()
-                 for name in sorted(os.listdir(out)) if name.endswith(".out")]
-        return "".join(texts)
+        text = ""
+        for name in sorted(name for name in os.listdir(out) if name.endswith(".out")):
+            with open(os.path.join(out, name), errors="replace") as f:
+                text += f"\n== {name}\n" + f.read()
+        return text
 
     def assert_states(self, jobs, *states, out, seconds=60):
         for job, state in zip(jobs, states):
@@ -96,7 +98,8 @@ class Jobs(unittest.TestCase):
 
     def without_slurm(self, study):
         results = os.path.join(scratch, f"{os.path.basename(study)} {self.id()}.h5")
-        subprocess.run([CANDOR, "run", study, "-o", results, "--quiet"], check=True)
+        done = slurm.run(CANDOR, "run", study, "-o", results, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
         return results
 
 
@@ -136,10 +139,9 @@ class Chain(Jobs):
         with open(os.path.join(out, f"provenance-{jobs[1]}.txt")) as f:
             provenance = f.read()
         for text in ("restart 0\n$ srun --kill-on-bad-exit=1", "--time-limit", "n[1-2]", "\ncommit ", "libmpi",
-                     "-- modules\n", f"JobId={jobs[1]}", "\nSLURM_NTASKS=4", "\nCANDOR_PROGRAM=", "\nOMP_NUM_THREADS=1"):
+                     "-- modules\n", f"JobId={jobs[1]}", "\nSLURM_NTASKS=4", f'CANDOR_PROGRAM="{CANDOR}"', "\nOMP_NUM_THREADS=1"):
             self.assertIn(text, provenance)
-        self.assertTrue(os.path.exists(os.path.join(out, f"Gr__e_2-run-{jobs[1]}.out")) or
-                        os.path.exists(os.path.join(out, f"Gr____e_2-run-{jobs[1]}.out")), os.listdir(out))
+        self.assertIn(f"Gr____e_2-run-{jobs[1]}.out", os.listdir(out))  # two bytes a letter
 
         # Once more: everything is there already, and nothing of it changes.
         stamp = os.stat(results).st_mtime_ns
@@ -194,6 +196,7 @@ class Interrupted(Jobs):
             return 0
 
     def wait_until_kept_more(self, job, restarts):
+        print('T', time.monotonic(), restarts, flush=True)
         """Waits for stretch `restarts` of the run to have kept something of its own."""
         def is_running():
             told = slurm.job(job)
@@ -201,6 +204,7 @@ class Interrupted(Jobs):
             return told.get("JobState") == "RUNNING" and told["Restarts"] == str(restarts)
         wait_until(is_running, 40, lambda: f"restart {restarts}: {slurm.job(job)}{self.log(self.out)}")
         before = self.kept()
+        print('R', time.monotonic(), restarts, flush=True)
         wait_until(lambda: self.kept() > before, 30, lambda: f"more in the journal{self.log(self.out)}")
 
     def ranks(self, node):
@@ -208,8 +212,8 @@ class Interrupted(Jobs):
 
     def test_all(self):
         reference = subprocess.Popen([CANDOR, "run", self.study, "-o", os.path.join(scratch, "long.h5"), "--quiet",
-                                      "--threads", "1"])
-        jobs = self.submit(self.study, self.out, site="CANDOR_TIME=00:01:00\n")
+                                      "--threads", "1"], env=slurm.environment)
+        jobs = self.submit(self.study, self.out)
         run = jobs[1]
 
         with self.subTest("a rank is lost"):
@@ -228,6 +232,7 @@ class Interrupted(Jobs):
             self.assertEqual(len(stopped), 4)
             for pid in stopped:  # so that the study is not done before
                 os.kill(pid, signal.SIGSTOP)
+            self.assertEqual(slurm.run("scontrol", "update", f"jobid={run}", "timelimit=1").returncode, 0)
             wait_until(lambda: all(self.is_pending(pid, signal.SIGUSR1) for pid in stopped), 50, "Slurm's warning")
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
@@ -247,7 +252,9 @@ class Interrupted(Jobs):
         self.assertEqual(slurm.job(jobs[1])["Restarts"], "1")
         log = self.log(self.out)
         self.assertIn("ended with 75", log)
-        self.assertEqual(log.count("back into the queue"), 4, log)
+        # After a lost rank, before the time was up, and under mpirun; a lost node is Slurm's, or the script's where MPI
+        # ended first.
+        self.assertIn(log.count("back into the queue"), (3, 4), log)
         self.assertEqual(reference.wait(), 0)
         self.assert_same(os.path.join(self.out, "long.h5"), os.path.join(scratch, "long.h5"))
 
