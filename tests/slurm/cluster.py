@@ -125,7 +125,7 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 EnforcePartLimits=ALL
 SchedulerParameters=bf_interval=2,sched_min_interval=100000,batch_sched_delay=0
-KillWait=5
+KillWait=2
 SlurmdTimeout=15
 SlurmctldTimeout=15
 MinJobAge=86400
