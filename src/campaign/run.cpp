@@ -249,7 +249,7 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
 void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log) {
     RunRecord record;
     record.start = utc_now();
-    if (options.memory > 0) return_freed_memory();
+    options.memory > 0 ? return_freed_memory() : keep_freed_memory();
     linalg::open_blas();
     parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);

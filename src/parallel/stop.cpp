@@ -89,7 +89,7 @@ struct StopRequest::State {
         listen();
     }
 
-    const Communicator& world;
+    const Communicator world;
     std::optional<Clock::time_point> at;
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Request incoming = MPI_REQUEST_NULL;

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string_view>
 
 #include "candor/base/error.hpp"
 
@@ -30,6 +32,20 @@ OutputLock::OutputLock(const std::string& output, Part part) : folder_(output + 
         throw MachineError(folder_, std::string("cannot be made: ") + std::strerror(errno),
                            "name an output in a folder that exists and can be written");
     }
+    const std::string heartbeat = folder_ + "/heartbeat";
+    const char* const locking = std::getenv("HDF5_USE_FILE_LOCKING");
+    const bool locks = locking == nullptr || std::string_view(locking) != "FALSE";
+    if (!locks) {
+        heartbeat_ = std::make_unique<Heartbeat>(heartbeat, output);
+        return;
+    }
+    // Before the lock: machines may differ in what they can do, and who has locks respects who has none.
+    Heartbeat::require_none(heartbeat, output, Heartbeat::Beat{}.stale_after);
+    if (!lock(output)) heartbeat_ = std::make_unique<Heartbeat>(heartbeat, output);
+}
+
+/// @returns false where the file system has no locks.
+bool OutputLock::lock(const std::string& output) {
     const std::string path = folder_ + "/lock";
     for (;;) {
         file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -39,20 +55,21 @@ OutputLock::OutputLock(const std::string& output, Part part) : folder_(output + 
         whole.l_whence = SEEK_SET;
         if (fcntl(file_, F_SETLK, &whole) != 0) break;
         // The run that had it may have removed it in between: then this is no longer the file of that name.
-        if (is_at(file_, path)) return;
+        if (is_at(file_, path)) return true;
         close(file_);
     }
     const int reason = errno;
     close(file_);
+    file_ = -1;
     if (reason == EACCES || reason == EAGAIN) {
         throw UsageError(output, "is being written by another run; wait for it or name another output");
     }
-    throw MachineError(path, std::string("cannot be locked: ") + std::strerror(reason),
-                       "name an output on a file system with locks");
+    return false;
 }
 
 OutputLock::~OutputLock() {
     if (part_ == Part::follower && std::uncaught_exceptions() == 0) return;
+    heartbeat_.reset();
     unlink((folder_ + "/lock").c_str());
     rmdir(folder_.c_str());
     if (file_ >= 0) close(file_);

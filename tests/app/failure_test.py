@@ -171,7 +171,7 @@ class Failure(unittest.TestCase):
         spoiled = self.study.features.copy()
         spoiled[-1, 2] = np.nan
         self.study.write_features("two", spoiled)  # encoders are shared out: with 3 ranks only one reads "two"
-        self.on_1_and_3_ranks(3, "two.h5", '"img039"', "on_bad_row")
+        self.on_1_and_3_ranks(3, "two.h5, row 39", '"img039"', "on_bad_row")
 
     def test_zero_rows_are_left_out_of_every_encoder_when_allowed(self):
         spoiled = self.study.features.copy()
@@ -249,7 +249,11 @@ class Failure(unittest.TestCase):
         self.addCleanup(subprocess.run, ["umount", small])
         for ranks in (1, 3):
             self.assert_fails(self.study.run(ranks=ranks, out="small/out.h5"), 4, "out.h5")
-            self.assertEqual(os.listdir(small), [])
+            self.assertIn(os.listdir(small), ([], ["out.h5.journal"]))  # what was finished is kept
+        # The same command goes on when there is room.
+        subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)
+        self.assertEqual(self.study.run(ranks=2, out="small/out.h5").returncode, 0)
+        self.assertEqual(os.listdir(small), ["out.h5"])
 
     def test_a_launcher_that_is_not_its_mpi_s(self):
         # What processes of another MPI's mpirun and of srun without PMIx find in their environment.
@@ -402,7 +406,12 @@ class Failure(unittest.TestCase):
         os.kill(ranks[1], 9)
         self.assertNotEqual(job.wait(timeout=LIMIT), 0)
         self.assertFalse(os.path.exists(self.study.path("out.h5")))
-        self.assertEqual(self.study.run(ranks=2).returncode, 0)
+        # What it finished is of no use to another study, which says so.
+        other = self.study.run(ranks=2)
+        self.assertEqual(other.returncode, 2, other.stderr)
+        self.assertIn("another study", other.stderr)
+        self.assertEqual(self.study.run("--overwrite", ranks=2).returncode, 0)
+        self.assertFalse(os.path.exists(self.study.path("out.h5.journal")))
 
     # ---- ranks with nothing to do
 
