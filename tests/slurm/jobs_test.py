@@ -161,6 +161,16 @@ class Chain(Jobs):
         self.assertEqual(self.log(out).count("candor: error:"), 1)
         self.assertIn("mean.h5", self.log(out))
 
+    def test_a_killed_run_without_locks_is_waited_for(self):
+        out = os.path.join(scratch, "no locks")
+        heartbeat = os.path.join(out, "study.h5.journal", "heartbeat")
+        os.makedirs(os.path.dirname(heartbeat))
+        open(heartbeat, "w").close()
+        os.utime(heartbeat, times=(time.time() - 112,) * 2)  # candor believes it for 120 s
+        jobs = self.submit(WDBC, out)
+        self.assert_states(jobs, "COMPLETED", "COMPLETED", "COMPLETED", out=out)
+        self.assertIn("waiting for the run", self.log(out))
+
     def test_what_cannot_be_submitted(self):
         self.assertIn("no such study", self.submit(WDBC + "x", scratch, code=2))
         self.assertIn("cannot be made", self.submit(WDBC, os.path.join(WDBC, "out"), code=4))
