@@ -16,7 +16,7 @@ import tempfile
 import time
 
 LOGIN = "login"  # the host name outside the nodes
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "unshare", "setpriv", "ip")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "unshare", "setpriv", "ip", "hostname")
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 
