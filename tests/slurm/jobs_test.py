@@ -171,6 +171,17 @@ class Chain(Jobs):
         self.assert_states(jobs, "COMPLETED", "COMPLETED", "COMPLETED", out=out)
         self.assertIn("waiting for the run", self.log(out))
 
+    def test_a_run_that_gets_nowhere_is_not_repeated_for_ever(self):
+        program = os.path.join(scratch, "killed")
+        with open(program, "w") as f:
+            f.write(f'#!/bin/sh\n[ "$1" != run ] || kill -9 $$\nexec "{CANDOR}" "$@"\n')
+        os.chmod(program, 0o755)
+        out = os.path.join(scratch, "nowhere")
+        jobs = self.submit(WDBC, out, site=f"CANDOR_PROGRAM='{program}'\n")
+        self.assert_states(jobs, "COMPLETED", "FAILED", "CANCELLED", out=out)
+        self.assertEqual(slurm.job(jobs[1])["Restarts"], "1")
+        self.assertIn("nothing was kept twice in a row", self.log(out))
+
     def test_what_cannot_be_submitted(self):
         self.assertIn("no such study", self.submit(WDBC + "x", scratch, code=2))
         self.assertIn("cannot be made", self.submit(WDBC, os.path.join(WDBC, "out"), code=4))
@@ -261,6 +272,7 @@ class Interrupted(Jobs):
         self.assertGreaterEqual(int(slurm.job(jobs[1])["Restarts"]), 1)
         log = self.log(self.out)
         self.assertIn("ended with 75", log)
+        self.assertGreaterEqual(log.count("kept yes"), 3, log)
         # After a lost rank, when the time was up, and under mpirun; a lost node is Slurm's, or the script's where MPI
         # ended first.
         self.assertGreaterEqual(log.count("back into the queue"), 3, log)
