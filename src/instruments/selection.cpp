@@ -14,8 +14,6 @@ namespace {
 
 constexpr double undefined_value = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array sides{Side::negatives, Side::positives};
-constexpr std::array rules{Policy::most_confident, Policy::lowest_d, Policy::lowest_impurity,
-                           Policy::mean_probability};
 
 bool given(const MatrixView<const double>& matrix) {
     return matrix.data != nullptr;
