@@ -60,7 +60,7 @@ SelectionRates rates(const SelectionTally& tally) {
 }
 
 void check(double found, double expected) {
-    BOOST_CHECK_CLOSE(found, expected, 1e-13);
+    BOOST_CHECK_CLOSE(found, expected, 1e-12);
 }
 
 }  // namespace
