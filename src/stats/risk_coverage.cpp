@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "candor/base/error.hpp"
 
@@ -20,21 +21,47 @@ std::vector<double> harmonic_numbers(std::size_t most) {
     return sums;
 }
 
-/// A curve on its way: what has been covered, and the sum of its risks.
-struct Curve {
-    std::int32_t rows = 0, errors = 0;
-    double risks = 0;
+/// The curves of some resamples on their way: what each has covered, and the sum of its risks.
+template <std::size_t Width>
+struct Curves {
+    std::array<double, Width> rows{}, errors{}, risks{};
+    std::array<double, Width> harmonic{};  // of the rows
 
-    /// Covers a block of ties.
-    void cover(std::int32_t more_rows, std::int32_t more_errors, const double* harmonic) {
-        if (more_rows == 0) return;
-        const double share = static_cast<double>(more_errors) / more_rows;
-        risks += more_errors + (errors - rows * share) * (harmonic[rows + more_rows] - harmonic[rows]);
-        rows += more_rows;
-        errors += more_errors;
+    /// Covers `more[b]` tied rows of resample b, all of one outcome: without a quotient, which is most of the
+    /// work where few rows are tied.
+    void cover(const std::int32_t* more, bool wrong, std::size_t width, const double* harmonic_numbers) {
+        for (std::size_t b = 0; b < width; ++b) {
+            const double m = more[b];
+            const double next = harmonic_numbers[static_cast<std::size_t>(rows[b] + m)];
+            const double rise = next - harmonic[b];
+            if (wrong) {
+                risks[b] += m + (errors[b] - rows[b]) * rise;
+                errors[b] += m;
+            } else {
+                risks[b] += errors[b] * rise;
+            }
+            rows[b] += m;
+            harmonic[b] = next;
+        }
     }
 
-    double mean() const { return rows == 0 ? std::numeric_limits<double>::quiet_NaN() : risks / rows; }
+    /// The same of rows of both outcomes, `wrong[b]` of them errors.
+    void cover(const std::int32_t* more, const std::int32_t* wrong, std::size_t width,
+               const double* harmonic_numbers) {
+        for (std::size_t b = 0; b < width; ++b) {
+            if (more[b] == 0) continue;
+            const double m = more[b], e = wrong[b];
+            const double next = harmonic_numbers[static_cast<std::size_t>(rows[b] + m)];
+            risks[b] += e + (errors[b] - rows[b] * (e / m)) * (next - harmonic[b]);
+            errors[b] += e;
+            rows[b] += m;
+            harmonic[b] = next;
+        }
+    }
+
+    double mean(std::size_t b) const {
+        return rows[b] == 0 ? std::numeric_limits<double>::quiet_NaN() : risks[b] / rows[b];
+    }
 };
 
 }  // namespace
@@ -66,16 +93,20 @@ RiskCoverage::RiskCoverage(std::span<const double> score, std::span<const std::i
 
 double RiskCoverage::observed() const {
     const std::vector<double> harmonic = harmonic_numbers(rows_.size());
-    Curve curve;
-    std::int32_t rows = 0, errors = 0;
-    for (const Row& row : rows_) {
-        ++rows;
-        errors += row.wrong;
-        if (!row.last) continue;
-        curve.cover(rows, errors, harmonic.data());
-        rows = errors = 0;
+    Curves<1> curve;
+    for (std::size_t begin = 0, end = 0; begin < rows_.size(); begin = end) {
+        std::int32_t rows = 0, errors = 0;
+        do {
+            ++rows;
+            errors += rows_[end].wrong;
+        } while (!rows_[end++].last);
+        if (errors == 0 || errors == rows) {
+            curve.cover(&rows, errors > 0, 1, harmonic.data());
+        } else {
+            curve.cover(&rows, &errors, 1, harmonic.data());
+        }
     }
-    return curve.mean();
+    return curve.mean(0);
 }
 
 void RiskCoverage::count(MatrixView<const Weight> weights, std::span<double> aurc) const {
@@ -84,29 +115,36 @@ void RiskCoverage::count(MatrixView<const Weight> weights, std::span<double> aur
     CANDOR_REQUIRE(last_patient_ < weights.rows,
                    "patient " + std::to_string(last_patient_) + " of " + std::to_string(weights.rows));
     const auto width = static_cast<std::size_t>(weights.cols);
-    std::array<std::int64_t, resample_block> drawn{};
-    for (const Row& row : rows_) {
-        const std::span<const Weight> w = weights.row(row.patient);
-        for (std::size_t b = 0; b < width; ++b) drawn[b] += w[b];
-    }
-    const std::int64_t most = *std::ranges::max_element(drawn);
-    CANDOR_REQUIRE(most < std::numeric_limits<std::int32_t>::max(), std::to_string(most) + " rows drawn");
-    const std::vector<double> harmonic = harmonic_numbers(static_cast<std::size_t>(most));
+    using Sums = std::array<std::int32_t, resample_block>;
+    const auto add = [&](const Row& row, Sums& sums) {
+        const Weight* const w = weights.row(row.patient).data();
+        for (std::size_t b = 0; b < width; ++b) sums[b] += w[b];
+    };
+    CANDOR_REQUIRE(std::cmp_less(rows_.size(), std::numeric_limits<std::int32_t>::max() /
+                                                   std::numeric_limits<Weight>::max()),
+                   std::to_string(rows_.size()) + " rows");
+    Sums drawn{};
+    for (const Row& row : rows_) add(row, drawn);
+    const std::vector<double> harmonic =
+        harmonic_numbers(static_cast<std::size_t>(*std::ranges::max_element(drawn)));
 
-    std::array<Curve, resample_block> curves{};
-    std::array<std::int32_t, resample_block> rows{}, errors{};
-    for (const Row& row : rows_) {
-        const std::span<const Weight> w = weights.row(row.patient);
-        for (std::size_t b = 0; b < width; ++b) {
-            rows[b] += w[b];
-            errors[b] += w[b] * row.wrong;
+    Curves<resample_block> curves;
+    for (std::size_t begin = 0, end = 0; begin < rows_.size(); begin = end) {
+        Sums rows{}, errors{};
+        bool any_wrong = false, any_right = false;
+        do {
+            const Row& row = rows_[end];
+            add(row, rows);
+            if (row.wrong) add(row, errors);
+            (row.wrong ? any_wrong : any_right) = true;
+        } while (!rows_[end++].last);
+        if (any_wrong && any_right) {
+            curves.cover(rows.data(), errors.data(), width, harmonic.data());
+        } else {
+            curves.cover(rows.data(), any_wrong, width, harmonic.data());
         }
-        if (!row.last) continue;
-        for (std::size_t b = 0; b < width; ++b) curves[b].cover(rows[b], errors[b], harmonic.data());
-        rows.fill(0);
-        errors.fill(0);
     }
-    for (std::size_t b = 0; b < width; ++b) aurc[b] = curves[b].mean();
+    for (std::size_t b = 0; b < width; ++b) aurc[b] = curves.mean(b);
 }
 
 }  // namespace candor::stats
