@@ -24,23 +24,22 @@ std::vector<double> harmonic_numbers(std::size_t most) {
 /// The curves of some resamples on their way: what each has covered, and the sum of its risks.
 template <std::size_t Width>
 struct Curves {
-    std::array<double, Width> rows{}, errors{}, risks{};
-    std::array<double, Width> harmonic{};  // of the rows
+    std::array<std::int32_t, Width> rows{}, errors{};
+    std::array<double, Width> risks{}, harmonic{};  // the latter of the rows
 
     /// Covers `more[b]` tied rows of resample b, all of one outcome: without a quotient, which is most of the
     /// work where few rows are tied.
     void cover(const std::int32_t* more, bool wrong, std::size_t width, const double* harmonic_numbers) {
         for (std::size_t b = 0; b < width; ++b) {
-            const double m = more[b];
-            const double next = harmonic_numbers[static_cast<std::size_t>(rows[b] + m)];
+            const double next = harmonic_numbers[rows[b] + more[b]];
             const double rise = next - harmonic[b];
             if (wrong) {
-                risks[b] += m + (errors[b] - rows[b]) * rise;
-                errors[b] += m;
+                risks[b] += more[b] + (errors[b] - rows[b]) * rise;
+                errors[b] += more[b];
             } else {
                 risks[b] += errors[b] * rise;
             }
-            rows[b] += m;
+            rows[b] += more[b];
             harmonic[b] = next;
         }
     }
@@ -50,11 +49,11 @@ struct Curves {
                const double* harmonic_numbers) {
         for (std::size_t b = 0; b < width; ++b) {
             if (more[b] == 0) continue;
-            const double m = more[b], e = wrong[b];
-            const double next = harmonic_numbers[static_cast<std::size_t>(rows[b] + m)];
-            risks[b] += e + (errors[b] - rows[b] * (e / m)) * (next - harmonic[b]);
-            errors[b] += e;
-            rows[b] += m;
+            const double next = harmonic_numbers[rows[b] + more[b]];
+            const double share = static_cast<double>(wrong[b]) / more[b];
+            risks[b] += wrong[b] + (errors[b] - rows[b] * share) * (next - harmonic[b]);
+            errors[b] += wrong[b];
+            rows[b] += more[b];
             harmonic[b] = next;
         }
     }
