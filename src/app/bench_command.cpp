@@ -12,6 +12,7 @@
 #include "candor/app/options.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/log.hpp"
+#include "candor/base/memory.hpp"
 #include "candor/base/sum.hpp"
 #include "candor/base/text.hpp"
 #include "candor/bench/benchmarks.hpp"
@@ -143,6 +144,7 @@ void run_benchmarks(const parallel::Communicator& world, const Options& options)
         throw UsageError("candor bench",
                          "measures one process; start it without mpirun and srun, or with -n 1");
     const Log log(options.quiet ? Verbosity::quiet : Verbosity::normal, true);
+    keep_freed_memory();  // as a run does
     linalg::open_blas();
     std::optional<Matrix<float>> features;
     if (!options.features.empty()) features = read_features(options.features);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
 
 namespace candor {
@@ -38,6 +39,13 @@ void return_freed_memory() {
     mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
     mallopt(M_ARENA_MAX, 1);
     malloc_trim(0);
+}
+
+void keep_freed_memory() {
+    // A search frees and asks again for hundreds of megabytes: every page given back is a fault and a clearing.
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+    mallopt(M_TOP_PAD, 64 << 20);
 }
 
 std::int64_t parse_bytes(std::string_view text) {

@@ -160,7 +160,7 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
             continue;
         }
         audit.bad_rows.push_back(row);
-        ++report.bad;
+        if (report.bad++ == 0) report.first_bad_row = present[i].value;
         if (report.bad_ids.size() < ids_named)
             report.bad_ids.push_back(table.image[static_cast<std::size_t>(row)]);
     }
@@ -183,7 +183,9 @@ void put_audit(ByteWriter& out, std::size_t encoder, std::size_t dataset, const 
     out.put(encoder);
     out.put(dataset);
     for (const std::string& text : {r.encoder, r.dataset, r.type, r.file.path, r.file.digest}) out.put(text);
-    for (const std::int64_t n : {r.file.bytes, r.rows, r.dimension, r.missing, r.extra, r.bad}) out.put(n);
+    for (const std::int64_t n :
+         {r.file.bytes, r.rows, r.dimension, r.missing, r.extra, r.bad, r.first_bad_row})
+        out.put(n);
     out.put(r.by_position);
     out.put(r.norm_low);
     out.put(r.norm_high);
@@ -198,7 +200,8 @@ FileAudit get_audit(ByteReader& in) {
     FeatureReport& r = audit.report;
     for (std::string* text : {&r.encoder, &r.dataset, &r.type, &r.file.path, &r.file.digest})
         *text = in.get_text();
-    for (std::int64_t* n : {&r.file.bytes, &r.rows, &r.dimension, &r.missing, &r.extra, &r.bad}) {
+    for (std::int64_t* n :
+         {&r.file.bytes, &r.rows, &r.dimension, &r.missing, &r.extra, &r.bad, &r.first_bad_row}) {
         *n = in.get<std::int64_t>();
     }
     r.by_position = in.get<bool>();
@@ -242,7 +245,7 @@ std::vector<DataError> FeatureAudit::problems(const study::Study& study) const {
         }
         if (r.bad > 0 && !study.pool.drop_bad_rows) {
             found.emplace_back(
-                Place{r.file.path},
+                Place{r.file.path, r.first_bad_row},
                 std::to_string(r.bad) + " rows hold NaN or Inf or are all zero, first " +
                     first_names(r.bad_ids),
                 "mend them, or set [pool] on_bad_row = \"drop\" to leave those images out of every "

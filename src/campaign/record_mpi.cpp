@@ -153,7 +153,8 @@ std::string describe_inputs(const Prepared& prepared) {
 }
 
 void record_mpi(const parallel::Communicator& world, const std::string& output, const Prepared& prepared,
-                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record) {
+                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record,
+                StageClock& clock, const Log& log) {
     store::ResultsWriter file(output, world);
     // Rank 0 knows how many tables there are; the others join each one with nothing to add.
     std::int64_t count[] = {static_cast<std::int64_t>(results.tables.size())};
@@ -165,6 +166,7 @@ void record_mpi(const parallel::Communicator& world, const std::string& output, 
         write_cases(file, world, prepared.inputs, prepared.work[w], w,
                     world.rank() == 0 ? results.blind_encoders[w] : std::vector<std::int64_t>(), found);
     }
+    file.table(clock.table_mpi(world, log), "/run");
     write_run(file, world, prepared, record);
     file.finish();
 }

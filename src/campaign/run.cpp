@@ -21,6 +21,7 @@
 #include "candor/campaign/retention_mpi.hpp"
 #include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
+#include "candor/campaign/stages.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/output_file.hpp"
@@ -190,8 +191,10 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
 
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
                               const std::vector<TaskWork>& work, const RunOptions& options, int threads,
-                              const SearchWatch& watch, SearchCost& cost) {
+                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
     const study::Study& study = prepared.inputs.study;
+    const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
+    clock.begin("search" + suffix);
     neighbors::SearchOptions search;
     search.block_rows = watch.journal.block_rows();
     search.threads = threads;
@@ -204,6 +207,7 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
                                  search_mpi(world, study, work, plan, std::move(earlier),
                                             from_files(prepared.inputs, work), search, watch, cost),
                                  counting_owners(study, work, world.size()));
+    clock.begin("count" + suffix);
     searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;
 }
@@ -212,12 +216,13 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
 /// Rank 0's table.
 store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepared& prepared,
                               const Counted& counted, const RunOptions& options, int threads,
-                              const SearchWatch& watch, SearchCost& cost) {
+                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
     const study::Study& study = prepared.inputs.study;
     watch.log.detail("searching again without context match");
     std::vector<TaskWork> merged;
     for (const TaskWork& work : prepared.work) merged.push_back(merge_contexts(study, work));
-    const Searched searched = search_and_count_mpi(world, prepared, merged, options, threads, watch, cost);
+    const Searched searched =
+        search_and_count_mpi(world, prepared, merged, options, threads, watch, cost, clock);
     if (world.rank() != 0) return {};
     return ablation_table(study, prepared.work, counted, merged, searched.counted);
 }
@@ -248,8 +253,9 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
 
 void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log) {
     RunRecord record;
+    StageClock clock;
     record.start = utc_now();
-    if (options.memory > 0) return_freed_memory();
+    options.memory > 0 ? return_freed_memory() : keep_freed_memory();
     linalg::open_blas();
     parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);
@@ -263,6 +269,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
 
     Inputs inputs = load_inputs_mpi(world, options.study_file, options.overrides);
     if (options.ablations) add_every_rule(inputs.study.op);
+    clock.begin("audit");
     const Prepared prepared = prepare_mpi(world, std::move(inputs), stop, log);
     const study::Study& study = prepared.inputs.study;
     record.inputs = describe_inputs(prepared);
@@ -291,22 +298,25 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     SearchJournal journal(world, options.output, identity, options.block_rows, options.overwrite, log);
 
     const Searched searched = search_and_count_mpi(world, prepared, prepared.work, options, threads,
-                                                   {journal, Search::matched, stop, log}, record.cost);
+                                                   {journal, Search::matched, stop, log}, record.cost, clock);
     const Counted& counted = searched.counted;
     warn_of_ties(study, prepared.work, counted, log);
 
+    clock.begin("overlap");
     BlindSetResults blind = blind_sets_mpi(world, study, prepared.work, searched.owned, threads, log);
     stop.rendezvous();
+    clock.begin("retention");
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,
                                                searched.owned, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
-                               {journal, Search::merged, stop, log}, record.cost);
+                               {journal, Search::merged, stop, log}, record.cost, clock);
     // What is left takes seconds: a signal that comes now finds the study finished.
     stop.rendezvous();
     stop.close();
 
+    clock.begin("tables");
     record.threads = threads;
     record.block_rows = journal.block_rows();
     record.memory = options.memory;
@@ -336,7 +346,8 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         results.tables.push_back(exclusions_table(study, prepared.work));
         results.blind_encoders = std::move(blind.blind_encoders);
     }
-    record_mpi(world, options.output, prepared, results, searched.owned, record);
+    clock.begin("write");
+    record_mpi(world, options.output, prepared, results, searched.owned, record, clock, log);
     journal.remove(world);
     log.info("wrote " + options.output);
 }

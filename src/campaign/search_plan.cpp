@@ -115,9 +115,9 @@ std::vector<std::int64_t> places_of(const TaskWork& work, std::int32_t context) 
     return places;
 }
 
-SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,
+SearchPlan list_search(const study::Study& study, const std::vector<TaskWork>& work,
                        const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
-                       int ranks, const SearchDone& done) {
+                       const SearchDone& done) {
     SearchPlan plan;
     for (std::size_t w = 0; w < work.size(); ++w) {
         const study::Task& task = study.tasks[work[w].task];
@@ -135,7 +135,12 @@ SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& w
             }
         }
     }
+    return plan;
+}
+
+void place_search(SearchPlan& plan, int ranks, const SearchDone& done) {
     plan.rank = place(plan.tasks, plan.groups.size(), ranks);
+    plan.owner.clear();
     // A panel is decided by one of the ranks that have its group's rows.
     std::vector<std::vector<int>> at_work(plan.groups.size());
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) at_work[plan.tasks[t].group].push_back(plan.rank[t]);
@@ -150,6 +155,13 @@ SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& w
         for (std::int64_t panel = 0; panel < plan.groups[g].panels; ++panel)
             plan.owner[g].push_back(ranks_of[static_cast<std::size_t>(panel) % ranks_of.size()]);
     }
+}
+
+SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,
+                       const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
+                       int ranks, const SearchDone& done) {
+    SearchPlan plan = list_search(study, work, dimensions, options, done);
+    place_search(plan, ranks, done);
     return plan;
 }
 

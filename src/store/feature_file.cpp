@@ -1,5 +1,6 @@
 #include "candor/store/feature_file.hpp"
 
+#include <filesystem>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -17,15 +18,16 @@ struct FeatureFile::Source {
     std::string path;
     std::unique_ptr<Array> array;
     std::vector<std::string> ids, findings;
+    bool has_ids = false;
 
-    explicit Source(const std::string& p) : path(p) {
+    explicit Source(const std::string& p, bool with_ids = true) : path(p) {
         InputFile file(path);
         switch (kind_of(file)) {
             case FileKind::npy:
                 array = npy_array(NpyBytes(std::move(file)));
                 break;
             case FileKind::hdf5:
-                open_hdf5();
+                open_hdf5(with_ids);
                 break;
             case FileKind::zip:
                 throw DataError({path}, "is a zip archive (.npz), not a feature file",
@@ -37,14 +39,16 @@ struct FeatureFile::Source {
         }
     }
 
-    void open_hdf5() {
+    void open_hdf5(bool with_ids) {
         const auto file = std::make_shared<Handle>(open_hdf5_file(path));
         if (!has_dataset(file->get(), "/features")) {
             throw DataError({path}, "has no dataset /features",
                             "import a file of other names with candor import --dataset NAME");
         }
         array = hdf5_array(path, file, "/features");
-        if (has_dataset(file->get(), "/image_id")) ids = texts(file->get(), "/image_id");
+        has_ids = has_dataset(file->get(), "/image_id");
+        if (!with_ids) return;
+        if (has_ids) ids = texts(file->get(), "/image_id");
         if (has_dataset(file->get(), "/finding")) findings = texts(file->get(), "/finding");
         if (ids.empty() && !findings.empty())
             throw DataError({path}, "has /finding without /image_id", "write both, as candor import does");
@@ -112,6 +116,12 @@ void FeatureFile::visit(std::span<const FeatureRow> which, const TakeRow<float>&
 
 void FeatureFile::visit(std::span<const FeatureRow> which, const TakeRow<double>& take) const {
     visit_rows(*source_->array, which, take);
+}
+
+FeatureHeader read_feature_header(const std::string& path) {
+    const FeatureFile::Source source(path, false);
+    return {source.array->rows, source.array->cols, source.array->type, source.has_ids,
+            static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
 void write_feature_file(const std::string& path, const FeatureTable& table, bool overwrite) {

@@ -312,7 +312,7 @@ void ResultsWriter::attribute(const std::string& group, const std::string& name,
     file_->together([&] { file_->attribute(group, name, shared); });
 }
 
-void ResultsWriter::table(const ResultTable& table) {
+void ResultsWriter::table(const ResultTable& table, const std::string& group) {
     Packing packing;
     if (file_->root()) {
         CANDOR_REQUIRE(!table.columns.empty(), table.name);
@@ -358,7 +358,7 @@ void ResultsWriter::table(const ResultTable& table) {
     std::string name = file_->world.broadcast(table.name);
     file_->together([&] {
         const Handle type = compound_type(fields);
-        file_->from_root("/tables/" + name, type.get(), rows, static_cast<std::int64_t>(row_width(fields)),
+        file_->from_root(group + "/" + name, type.get(), rows, static_cast<std::int64_t>(row_width(fields)),
                          fill);
     });
 }

@@ -207,23 +207,23 @@ void require_one_patient_an_image(const Study& study, std::span<const Table> tab
     }
 }
 
+std::vector<std::string> context_values(const Study& study, const Task& task, const Table& table,
+                                        std::size_t dataset, std::size_t row) {
+    std::vector<std::string> values;
+    for (const std::string& column : task.context) {
+        values.push_back(column == "dataset" ? study.datasets[name_space(study, dataset)].id
+                                             : table.contexts.at(column)[row]);
+    }
+    return values;
+}
+
 void fill_contexts(const Study& study, const Task& task, std::span<const Table> tables,
                    const std::vector<Drawn>& rows, Pool& pool) {
     std::map<std::string, std::vector<std::string>> values_of;  // by name
     std::vector<std::string> names;                             // a row; empty where it has no context
     for (const Drawn& row : rows) {
-        std::vector<std::string> values, parts;
-        for (const std::string& column : task.context) {
-            const Table& table = tables[row.dataset];
-            values.push_back(column == "dataset" ? study.datasets[name_space(study, row.dataset)].id
-                                                 : table.contexts.at(column)[row.row]);
-            parts.push_back(values.back().empty() ? "(blank)" : values.back());
-        }
-        if (!study.pool.blank_context_is_own && contains(values, "")) {
-            names.emplace_back();
-            continue;
-        }
-        names.push_back(join_text(parts, " / "));
+        names.push_back(context_name(study, task, tables[row.dataset], row.dataset, row.row));
+        if (names.back().empty()) continue;
         if (names.back().starts_with(pooled_reference_name)) {
             const Dataset& dataset = study.datasets[row.dataset];
             throw DataError({dataset.table, tables[row.dataset].line[row.row], task.context.back()},
@@ -231,6 +231,7 @@ void fill_contexts(const Study& study, const Task& task, std::span<const Table> 
                                 std::string(pooled_reference_name) + "\": " + names.back(),
                             "this name is for queries against a whole reference");
         }
+        const auto values = context_values(study, task, tables[row.dataset], row.dataset, row.row);
         const auto [at, inserted] = values_of.try_emplace(names.back(), values);
         if (at->second != values) {
             const Dataset& dataset = study.datasets[row.dataset];
@@ -244,13 +245,6 @@ void fill_contexts(const Study& study, const Task& task, std::span<const Table> 
         const auto at = std::ranges::lower_bound(pool.contexts, name);
         pool.context.push_back(name.empty() ? -1 : static_cast<std::int32_t>(at - pool.contexts.begin()));
     }
-}
-
-std::int8_t apply_policy(const Task& task, Label stated) {
-    if (stated == Label::positive) return 1;
-    if (stated == Label::negative) return 0;
-    const LabelAs policy = stated == Label::uncertain ? task.uncertain : task.blank;
-    return policy == LabelAs::excluded ? -1 : policy == LabelAs::positive ? 1 : 0;
 }
 
 void fill_labels(const Task& task, std::span<const Table> tables, const std::vector<Drawn>& rows,
@@ -373,6 +367,21 @@ void count_policies(const Study& study, const Task& task, Pool& pool) {
 }
 
 }  // namespace
+
+std::string context_name(const Study& study, const Task& task, const Table& table, std::size_t dataset,
+                         std::size_t row) {
+    std::vector<std::string> parts = context_values(study, task, table, dataset, row);
+    if (!study.pool.blank_context_is_own && contains(parts, "")) return {};
+    std::ranges::replace(parts, std::string(), std::string("(blank)"));
+    return join_text(parts, " / ");
+}
+
+std::int8_t apply_policy(const Task& task, Label stated) {
+    if (stated == Label::positive) return 1;
+    if (stated == Label::negative) return 0;
+    const LabelAs policy = stated == Label::uncertain ? task.uncertain : task.blank;
+    return policy == LabelAs::excluded ? -1 : policy == LabelAs::positive ? 1 : 0;
+}
 
 std::vector<Leak> find_leaks(const Study& study, std::span<const Table> tables, std::size_t position) {
     struct Found {

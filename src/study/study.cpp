@@ -206,7 +206,7 @@ void read_test(const File& file, Test& test) {
 
 void read_heads(const File& file, Heads& heads) {
     Section section = file.plain("heads");
-    section.texts("kinds", heads.kinds);
+    section.texts("kinds", heads.kinds, Need::optional, true);
     section.integer("epochs", heads.epochs, 1);
     section.integer("ensemble", heads.ensemble, 1);
     section.integer("train_rows", heads.train_rows, 1);

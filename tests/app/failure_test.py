@@ -171,7 +171,7 @@ class Failure(unittest.TestCase):
         spoiled = self.study.features.copy()
         spoiled[-1, 2] = np.nan
         self.study.write_features("two", spoiled)  # encoders are shared out: with 3 ranks only one reads "two"
-        self.on_1_and_3_ranks(3, "two.h5", '"img039"', "on_bad_row")
+        self.on_1_and_3_ranks(3, "two.h5, row 39", '"img039"', "on_bad_row")
 
     def test_zero_rows_are_left_out_of_every_encoder_when_allowed(self):
         spoiled = self.study.features.copy()

@@ -28,6 +28,7 @@ struct FeatureReport {
     std::int64_t bad = 0;      ///< pool rows with NaN, Inf or norm 0
     double norm_low = 0, norm_high = 0;
     std::vector<std::string> missing_ids, bad_ids;  ///< the first few, of pool rows
+    std::int64_t first_bad_row = -1;                ///< of the file, that of bad_ids[0]
 };
 
 struct FeatureAudit {

@@ -8,6 +8,7 @@
 
 #include "candor/campaign/run.hpp"
 #include "candor/campaign/search_mpi.hpp"
+#include "candor/campaign/stages.hpp"
 #include "candor/parallel/communicator.hpp"
 #include "candor/store/table.hpp"
 
@@ -38,8 +39,10 @@ std::string utc_now();
 std::string describe_inputs(const Prepared& prepared);
 
 /// Writes `output`. Collective.
+/// @param clock  in its last stage, whose end /run/stages tells: all but /run is written by then.
 /// @param found  what this rank searched.
 void record_mpi(const parallel::Communicator& world, const std::string& output, const Prepared& prepared,
-                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record);
+                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record,
+                StageClock& clock, const Log& log);
 
 }  // namespace candor::campaign

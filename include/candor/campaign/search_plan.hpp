@@ -60,10 +60,19 @@ std::vector<neighbors::Question> questions_of(const study::Cell& cell);
 /// Where the rows of a context are read from: their rows of the tables, one dataset after another.
 std::vector<std::int64_t> places_of(const TaskWork& work, std::int32_t context);
 
-/// The cells of a context are searched in one census, unless so few rows are shared that each by itself takes
-/// fewer products. Tasks of one group stay on one rank unless that would unbalance the ranks; longest first.
+/// What is left to do, not yet who does it: a plan with neither ranks nor owners. The cells of a context are
+/// searched in one census, unless so few rows are shared that each by itself takes fewer products.
 /// @param dimensions feature columns by position in Study::encoders.
 /// @param done        what earlier runs of the same study did, whatever their ranks.
+SearchPlan list_search(const study::Study& study, const std::vector<TaskWork>& work,
+                       const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
+                       const SearchDone& done = {});
+
+/// Gives every task its rank and every panel its owner. Tasks of one group stay on one rank unless that would
+/// unbalance the ranks; longest first. @param done as the plan was listed with.
+void place_search(SearchPlan& plan, int ranks, const SearchDone& done = {});
+
+/// Both of them, one after the other: what a run does.
 SearchPlan plan_search(const study::Study& study, const std::vector<TaskWork>& work,
                        const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
                        int ranks, const SearchDone& done = {});

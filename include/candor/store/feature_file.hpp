@@ -56,8 +56,20 @@ class FeatureFile {
 
   private:
     struct Source;
+    friend struct FeatureHeader read_feature_header(const std::string& path);
     std::unique_ptr<Source> source_;
 };
+
+/// What a feature file says of itself before any of its rows or ids is read.
+struct FeatureHeader {
+    std::int64_t rows = 0, dimension = 0;
+    ElementType type = ElementType::float32;
+    bool has_ids = false;
+    std::int64_t bytes = 0;  ///< of the file
+};
+
+/// @throws as FeatureFile, but for what only the ids tell.
+FeatureHeader read_feature_header(const std::string& path);
 
 /// Rows to write as a feature file.
 struct FeatureTable {

@@ -34,10 +34,10 @@ class ResultsWriter {
 
     /// An attribute of group `group` (created with its parents where absent); rank 0's value is stored.
     void attribute(const std::string& group, const std::string& name, const AttributeValue& value);
-    /// `/tables/<table.name>`, a compound dataset; rank 0's table is stored, others may pass an empty one.
+    /// `<group>/<table.name>`, a compound dataset; rank 0's table is stored, others may pass an empty one.
     /// Fixed-length strings are as long as the longest (at least 1). A table without rows is a dataset of
     /// length 0 that still has its columns.
-    void table(const ResultTable& table);
+    void table(const ResultTable& table, const std::string& group = "/tables");
     /// Dataset `path` of N fixed-length strings from rank 0's `values`.
     void texts(const std::string& path, const std::vector<std::string>& values);
     /// Dataset `path` of N whole numbers from rank 0's `values`.

@@ -88,6 +88,14 @@ Pool draft_pool(const Study& study, const Task& task, std::span<const Table> tab
 /// @throws DataError where no row remains.
 Pool final_pool(const Study& study, const Task& task, const Pool& draft, const FeatureFaults& faults);
 
+/// The name of the context of a table's row in `task`, as in Pool::contexts; empty where it has none because a
+/// column is blank.
+std::string context_name(const Study& study, const Task& task, const Table& table, std::size_t dataset,
+                         std::size_t row);
+
+/// What the task's policies make of a label: 1, 0, or -1 where the row takes no part.
+std::int8_t apply_policy(const Task& task, Label stated);
+
 /// A patient found in more than one split of a dataset (or of the datasets that share patients with it).
 struct Leak {
     std::string dataset, patient;
