@@ -14,8 +14,13 @@ separated by commas, for reference_test.cpp to compare with candor's:
                rho of each resample
     permutation, n, x..., y..., p over all orders
     straight,  n, x..., y..., slope, intercept, standard error, p
+    aurc,      rows, patients, resamples, scores..., outcomes..., patients..., weights (patients x
+               resamples)..., AURC by definition, of each resample likewise
+    platt,     n, scores..., labels..., scikit-learn's slope and intercept, how far its search may have
+               stopped from the minimum, slope and intercept after Newton steps from there
+    operating, n, wanted sensitivity, scores of positives..., threshold, sensitivity by scikit-learn's curve
 
-The kind `overlap` has no other people's answer: it is made of Python's integers, without rounding.
+The kinds `aurc` (exact fractions; a block of ties takes its mean risk at each coverage) and `overlap` have no other people's answer: they are made of Python's integers, without rounding.
 """
 
 import itertools
@@ -25,14 +30,15 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-from scipy import stats
-from sklearn.metrics import roc_auc_score
+from scipy import special, stats
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.metrics import roc_auc_score, roc_curve
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 CASES = {"bh": 1000, "auroc": 200, "quantile": 200, "binomial": 200, "hypergeometric": 1000, "overlap": 1000,
          "spearman": 1000, "weighted": 200, "permutation": 100,
-         "straight": 1000}
+         "straight": 1000, "aurc": 100, "platt": 200, "operating": 500}
 
 
 def line(*parts):
@@ -179,6 +185,58 @@ def straight(random):
     n, x, y = pairs(random, 3, 60)
     fit = stats.linregress(x, y)
     return line("straight", n, x, y, fit.slope, fit.intercept, fit.stderr, fit.pvalue)
+
+
+def risks(score, wrong):
+    """The sum of the risks at all coverages: each row of a block of ties stands for the block's share."""
+    total, covered, errors = Fraction(0), 0, Fraction(0)
+    for value in sorted(set(score)):
+        block = [int(w) for s, w in zip(score, wrong) if s == value]
+        for _ in block:
+            covered += 1
+            errors += Fraction(sum(block), len(block))
+            total += errors / covered
+    return float(total / covered) if covered else np.nan
+
+
+def aurc(random):
+    rows, patients, resamples = random.integers(1, 25), random.integers(1, 9), random.integers(1, 9)
+    weights = random.multinomial(patients, np.full(patients, 1 / patients), resamples).T
+    score = random.integers(0, random.choice([2, 5, 1000]), rows)
+    wrong = random.random(rows) < random.choice([0.1, 0.5])
+    patient = random.integers(0, patients, rows)
+    drawn = [risks(np.repeat(score, w[patient]), np.repeat(wrong, w[patient])) for w in weights.T]
+    return line("aurc", rows, patients, resamples, score, wrong, patient, weights, risks(score, wrong), drawn)
+
+
+def platt(random):
+    n = random.integers(2, 400)
+    label = random.random(n) < random.choice([0.1, 0.5])
+    label[:2] = True, False
+    score = random.normal(0, 1, n) + random.choice([-1, 0, 1, 8]) * label
+    if random.random() < 0.3:
+        score = np.round(score)
+    if np.ptp(score) == 0:
+        return platt(random)
+    peer = _SigmoidCalibration().fit(score, label)
+    positives, negatives = label.sum(), n - label.sum()
+    target = np.where(label, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    terms = np.stack([score, np.ones(n)])
+    found, steps = np.array([-peer.a_, -peer.b_]), []
+    for _ in range(8):
+        p = special.expit(found @ terms)
+        step = np.linalg.solve(terms * (p * (1 - p)) @ terms.T, terms @ (p - target))
+        found = found - step
+        steps.append(step)
+    return line("platt", n, score, label, -peer.a_, -peer.b_, np.linalg.norm(steps[0]), found)
+
+
+def operating(random):
+    n, wanted = random.integers(1, 60), random.integers(1, 101) / 100
+    score = random.integers(0, random.choice([3, 20, 1000]), n)
+    _, found, threshold = roc_curve(np.append(np.ones(n), 0), np.append(score, -1), drop_intermediate=False)
+    at = np.flatnonzero(found >= wanted)[0]
+    return line("operating", n, wanted, score, threshold[at], found[at])
 
 
 def write(path):

@@ -5,49 +5,30 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "candor/base/text.hpp"
 #include "candor/stats/auroc.hpp"
 #include "candor/stats/fdr.hpp"
 #include "candor/stats/hypergeometric.hpp"
 #include "candor/stats/interval.hpp"
 #include "candor/stats/least_squares.hpp"
+#include "candor/stats/operating_point.hpp"
+#include "candor/stats/platt.hpp"
+#include "candor/stats/risk_coverage.hpp"
 #include "candor/stats/spearman.hpp"
 #include "candor/stats/weighted_spearman.hpp"
+#include "testing/reference_cases.hpp"
 
 using namespace candor;
 using namespace candor::stats;
+using namespace candor::testing;
 
 namespace {
 
 constexpr double eps = std::numeric_limits<double>::epsilon();
-
-/// The numbers of one line, taken from the left.
-class Numbers {
-  public:
-    explicit Numbers(const std::vector<std::string>& fields) : fields_(fields) {}
-
-    double real() { return parse_real(fields_.at(next_++)).value(); }
-    std::int64_t integer() { return static_cast<std::int64_t>(real()); }
-    template <class T = double>
-    std::vector<T> list(std::int64_t n) {
-        std::vector<T> values;
-        for (std::int64_t i = 0; i < n; ++i) values.push_back(static_cast<T>(real()));
-        return values;
-    }
-    bool done() const { return next_ == fields_.size(); }
-
-  private:
-    const std::vector<std::string>& fields_;
-    std::size_t next_ = 1;  // the kind comes first
-};
-
-/// The largest difference that the checks of one kind have seen, and in units of what they allow.
-double largest = 0, largest_of_allowed = 0;
+constexpr const char* variable = "CANDOR_STATS_REFERENCE";
 
 /// A block of weights from its rows one after the other.
 Matrix<Weight> block_of(const std::vector<Weight>& rows, std::int64_t patients) {
@@ -57,35 +38,14 @@ Matrix<Weight> block_of(const std::vector<Weight>& rows, std::int64_t patients) 
     return weights;
 }
 
-/// Checks every line of `kind` and says how many there were.
+/// Checks every line of `kind`.
 template <class Check>
 void compare(const std::string& kind, Check&& check) {
-    std::ifstream file(std::getenv("CANDOR_STATS_REFERENCE"));
-    int cases = 0;
-    largest = largest_of_allowed = 0;
-    for (std::string text; std::getline(file, text);) {
-        const std::vector<std::string> fields = split_text(text, ',');
-        if (fields[0] != kind) continue;
-        Numbers numbers(fields);
-        check(numbers);
-        BOOST_REQUIRE(numbers.done());
-        ++cases;
-    }
-    BOOST_TEST_MESSAGE("compared " << cases << " cases of " << kind << "; largest difference " << largest
-                                   << ", of what is allowed " << largest_of_allowed);
-}
-
-void check_near(double value, double expected, double tolerance) {
-    BOOST_CHECK_EQUAL(std::isnan(value), std::isnan(expected));
-    if (std::isnan(expected)) return;
-    BOOST_CHECK_SMALL(value - expected, tolerance);
-    largest = std::max(largest, std::abs(value - expected));
-    if (tolerance > 0)
-        largest_of_allowed = std::max(largest_of_allowed, std::abs(value - expected) / tolerance);
+    compare_cases(variable, kind, check);
 }
 
 boost::test_tools::assertion_result reference_given(boost::unit_test::test_unit_id) {
-    return std::getenv("CANDOR_STATS_REFERENCE") != nullptr;
+    return std::getenv(variable) != nullptr;
 }
 
 }  // namespace
@@ -246,6 +206,51 @@ BOOST_AUTO_TEST_CASE(least_squares_is_that_of_scipy) {
         }
         check_near(line.standard_error, error, tolerance * lost * error);
         check_near(line.p, p, tolerance * lost * static_cast<double>(n) * p);
+    });
+}
+
+// Terms are at most 1, and as many as rows drawn; each is rounded a few times.
+BOOST_AUTO_TEST_CASE(aurc_is_that_of_the_definition_in_fractions) {
+    compare("aurc", [](Numbers& numbers) {
+        const std::int64_t rows = numbers.integer(), patients = numbers.integer();
+        const std::int64_t resamples = numbers.integer();
+        const auto score = numbers.list(rows);
+        const auto wrong = numbers.list<std::int8_t>(rows);
+        const auto patient = numbers.list<std::int32_t>(rows);
+        const Matrix<Weight> weights = block_of(numbers.list<Weight>(patients * resamples), patients);
+        const RiskCoverage curve(score, wrong, patient);
+        const double tolerance = 16 * static_cast<double>(rows) * eps;
+        check_near(curve.observed(), numbers.real(), tolerance);
+        std::vector<double> found(static_cast<std::size_t>(resamples));
+        curve.count(weights.view(), found);
+        for (const double value : found) check_near(value, numbers.real(), tolerance);
+    });
+}
+
+// scikit-learn's search ends where the gradient is small: as far from the minimum as one of Newton's steps
+// from there, and that step's own error is of a smaller order. After more steps the minimum is known to the
+// rounding of the gradient, n terms of about 1, over the least curvature: 400 eps / 0.1 is below 1e-12.
+BOOST_AUTO_TEST_CASE(platt_is_that_of_scikit_learn) {
+    compare("platt", [](Numbers& numbers) {
+        const std::int64_t n = numbers.integer();
+        const auto score = numbers.list(n);
+        const auto label = numbers.list<std::int8_t>(n);
+        const double slope = numbers.real(), intercept = numbers.real(), stopped = numbers.real();
+        const PlattScaling curve = fit_platt(score, label).value();
+        BOOST_CHECK_SMALL(curve.slope - slope, 1.5 * stopped + 1e-12);
+        BOOST_CHECK_SMALL(curve.intercept - intercept, 1.5 * stopped + 1e-12);
+        check_near(curve.slope, numbers.real(), 1e-12);
+        check_near(curve.intercept, numbers.real(), 1e-12);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(operating_points_are_those_of_scikit_learn) {
+    compare("operating", [](Numbers& numbers) {
+        const std::int64_t n = numbers.integer();
+        const double wanted = numbers.real();
+        const OperatingPoint point = operating_point(numbers.list(n), wanted).value();
+        check_near(point.threshold, numbers.real(), 0x1p-1000);
+        check_near(point.sensitivity, numbers.real(), 0x1p-1000);
     });
 }
 
