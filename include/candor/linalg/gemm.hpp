@@ -12,6 +12,10 @@ namespace candor::linalg {
 /// @pre shapes agree; c does not overlap a or b.
 void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
 
+/// c = a b in single precision: a is m x n, b is n x d, c is m x d.
+/// @pre shapes agree; c does not overlap a or b.
+void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
+
 /// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double:
 /// a BLAS that guesses the processor wrong is known to return wrong numbers.
 /// @throws MachineError where a product is off by more than its error bound, with the way out.
