@@ -1,0 +1,143 @@
+// z = v.relu(W x + c) + b with 256 units. Parameters of a head: W (units x d), c (units), v (units), b.
+//
+// The heads of a batch are stepped one after the other. A head's W, its activations and its gradient then
+// stay in the cache from the forward product to the update, which would otherwise carry every gradient to
+// memory and back; and no bit of a head depends on which others are trained beside it.
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "candor/base/sum.hpp"
+#include "candor/instruments/logistic_loss.hpp"
+#include "candor/linalg/gemm.hpp"
+#include "candor/linalg/singular_values.hpp"
+#include "instruments/head_model.hpp"
+
+namespace candor::instruments {
+
+namespace {
+
+constexpr std::int64_t units = 256;
+
+/// The parameters of one head, or their gradient, by name.
+template <class T>
+struct Parts {
+    MatrixView<T> w;
+    std::span<T> c, v;
+    T& b;
+
+    Parts(std::span<T> all, std::int64_t dimension)
+        : w{all.data(), units, dimension, dimension},
+          c(all.subspan(static_cast<std::size_t>(units * dimension), units)),
+          v(all.subspan(static_cast<std::size_t>(units * (dimension + 1)), units)),
+          b(all.back()) {}
+};
+
+/// What comes after a relu. A NaN stays NaN.
+float relu(float x) {
+    return x <= 0 ? 0 : x;
+}
+
+class HiddenHead final : public HeadModel {
+  public:
+    explicit HiddenHead(std::int64_t dimension)
+        : dimension_(dimension),
+          hidden_(units, batch_rows),
+          by_hidden_(units, batch_rows),
+          gradient_(1, size()) {}
+
+    std::int64_t size() const override { return units * (dimension_ + 2) + 1; }
+    std::int64_t fan_in(std::int64_t i) const override {
+        return i < units * (dimension_ + 1) ? dimension_ : units;
+    }
+
+    void step(const Batch& batch, HeadState& state) override {
+        for (std::int64_t f = 0; f < batch.findings(); ++f) step_one(batch, f, state);
+    }
+
+    void logits(MatrixView<const float> features, MatrixView<const float> parameters,
+                MatrixView<double> out) override {
+        // Whole blocks, the last one filled up: equal rows get equal logits wherever they stand.
+        Matrix<float> block(batch_rows, dimension_);
+        for (std::int64_t first = 0; first < features.rows; first += batch_rows) {
+            const std::int64_t count = std::min(batch_rows, features.rows - first);
+            for (std::int64_t i = 0; i < batch_rows; ++i) {
+                if (i < count) {
+                    std::ranges::copy(features.row(first + i), block.row(i).begin());
+                } else {
+                    std::ranges::fill(block.row(i), 0.0F);
+                }
+            }
+            for (std::int64_t f = 0; f < parameters.rows; ++f) {
+                const Parts<const float> head(parameters.row(f), dimension_);
+                activate(block.view(), head);
+                std::array<double, batch_rows> z;
+                z.fill(head.b);
+                for (std::size_t u = 0; u < units; ++u) {
+                    const std::span<const float> row =
+                        std::as_const(hidden_).row(static_cast<std::int64_t>(u));
+                    const double weight = head.v[u];
+                    for (std::size_t i = 0; i < z.size(); ++i) z[i] += weight * row[i];
+                }
+                std::copy_n(z.begin(), count, out.row(f).begin() + first);
+            }
+        }
+    }
+
+    double lipschitz(std::span<const float> parameters) const override {
+        const Parts<const float> head(parameters, dimension_);
+        return norm(head.v) * linalg::singular_values(head.w).front();
+    }
+
+  private:
+    /// hidden_ = relu(W x + c), one row a unit and one column a row of `features`.
+    void activate(MatrixView<const float> features, const Parts<const float>& head) {
+        linalg::product(head.w, features, hidden_.view());
+        for (std::size_t u = 0; u < units; ++u) {
+            const float bias = head.c[u];
+            for (float& h : hidden_.row(static_cast<std::int64_t>(u))) h = relu(h + bias);
+        }
+    }
+
+    void step_one(const Batch& batch, std::int64_t finding, HeadState& state) {
+        const Parts<const float> head(std::as_const(state.parameters).row(finding), dimension_);
+        activate(batch.features(), head);
+        std::array<float, batch_rows> by_logit;
+        by_logit.fill(head.b);
+        for (std::size_t u = 0; u < units; ++u) {
+            const std::span<const float> row = std::as_const(hidden_).row(static_cast<std::int64_t>(u));
+            const float weight = head.v[u];
+            for (std::size_t i = 0; i < by_logit.size(); ++i) by_logit[i] += weight * row[i];
+        }
+        if (loss_gradient(by_logit, batch.labels(finding), by_logit) == 0) return;
+
+        std::array<float, batch_rows> ones;
+        ones.fill(1);
+        const std::span<const float> all_ones(ones), g(by_logit);
+        const Parts<float> gradient(gradient_.row(0), dimension_);
+        for (std::size_t u = 0; u < units; ++u) {
+            const std::span<const float> row = std::as_const(hidden_).row(static_cast<std::int64_t>(u));
+            const std::span<float> by_row = by_hidden_.row(static_cast<std::int64_t>(u));
+            const float weight = head.v[u];
+            for (std::size_t i = 0; i < g.size(); ++i) by_row[i] = row[i] > 0 ? g[i] * weight : 0;
+            gradient.v[u] = static_cast<float>(dot(g, row));
+            gradient.c[u] = static_cast<float>(dot(all_ones, std::span<const float>(by_row)));
+        }
+        gradient.b = static_cast<float>(dot(all_ones, g));
+        linalg::multiply(by_hidden_.view(), batch.features(), gradient.w);
+        state.update(finding, gradient_.row(0));
+    }
+
+    std::int64_t dimension_;
+    Matrix<float> hidden_, by_hidden_;  // units x batch rows
+    Matrix<float> gradient_;            // one row of parameters
+};
+
+}  // namespace
+
+std::unique_ptr<HeadModel> hidden_head(std::int64_t dimension) {
+    return std::make_unique<HiddenHead>(dimension);
+}
+
+}  // namespace candor::instruments
