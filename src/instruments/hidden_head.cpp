@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "candor/base/by_processor.hpp"
 #include "candor/base/sum.hpp"
 #include "candor/instruments/logistic_loss.hpp"
 #include "candor/linalg/gemm.hpp"
@@ -34,9 +35,19 @@ struct Parts {
           b(all.back()) {}
 };
 
-/// What comes after a relu. A NaN stays NaN.
-float relu(float x) {
-    return x <= 0 ? 0 : x;
+/// row <- relu(row + bias), where a NaN stays NaN, and z <- z + weight row.
+CANDOR_BY_PROCESSOR void activate_unit(float* row, float bias, double weight, double* z) {
+    // Two loops, each of a form that compilers make vectors of.
+    for (std::int64_t i = 0; i < batch_rows; ++i) {
+        const float h = row[i] + bias;
+        row[i] = h <= 0.0F ? 0.0F : h;
+    }
+    for (std::int64_t i = 0; i < batch_rows; ++i) z[i] += weight * row[i];
+}
+
+/// by_row <- weight by_logit where the unit is active, else 0.
+CANDOR_BY_PROCESSOR void pass_back(const float* row, const float* by_logit, float weight, float* by_row) {
+    for (std::int64_t i = 0; i < batch_rows; ++i) by_row[i] = row[i] > 0 ? weight * by_logit[i] : 0;
 }
 
 class HiddenHead final : public HeadModel {
@@ -71,15 +82,7 @@ class HiddenHead final : public HeadModel {
             }
             for (std::int64_t f = 0; f < parameters.rows; ++f) {
                 const Parts<const float> head(parameters.row(f), dimension_);
-                activate(block.view(), head);
-                std::array<double, batch_rows> z;
-                z.fill(head.b);
-                for (std::size_t u = 0; u < units; ++u) {
-                    const std::span<const float> row =
-                        std::as_const(hidden_).row(static_cast<std::int64_t>(u));
-                    const double weight = head.v[u];
-                    for (std::size_t i = 0; i < z.size(); ++i) z[i] += weight * row[i];
-                }
+                const Logits z = activate(block.view(), head);
                 std::copy_n(z.begin(), count, out.row(f).begin() + first);
             }
         }
@@ -91,25 +94,23 @@ class HiddenHead final : public HeadModel {
     }
 
   private:
-    /// hidden_ = relu(W x + c), one row a unit and one column a row of `features`.
-    void activate(MatrixView<const float> features, const Parts<const float>& head) {
+    using Logits = std::array<double, batch_rows>;
+
+    /// hidden_ = relu(W x + c), one row a unit and one column a row of `features`; returns z.
+    Logits activate(MatrixView<const float> features, const Parts<const float>& head) {
         linalg::product(head.w, features, hidden_.view());
-        for (std::size_t u = 0; u < units; ++u) {
-            const float bias = head.c[u];
-            for (float& h : hidden_.row(static_cast<std::int64_t>(u))) h = relu(h + bias);
-        }
+        Logits z;
+        z.fill(head.b);
+        for (std::size_t u = 0; u < units; ++u)
+            activate_unit(hidden_.row(static_cast<std::int64_t>(u)).data(), head.c[u], head.v[u], z.data());
+        return z;
     }
 
     void step_one(const Batch& batch, std::int64_t finding, HeadState& state) {
         const Parts<const float> head(std::as_const(state.parameters).row(finding), dimension_);
-        activate(batch.features(), head);
+        const Logits z = activate(batch.features(), head);
         std::array<float, batch_rows> by_logit;
-        by_logit.fill(head.b);
-        for (std::size_t u = 0; u < units; ++u) {
-            const std::span<const float> row = std::as_const(hidden_).row(static_cast<std::int64_t>(u));
-            const float weight = head.v[u];
-            for (std::size_t i = 0; i < by_logit.size(); ++i) by_logit[i] += weight * row[i];
-        }
+        std::ranges::transform(z, by_logit.begin(), [](double value) { return static_cast<float>(value); });
         if (loss_gradient(by_logit, batch.labels(finding), by_logit) == 0) return;
 
         std::array<float, batch_rows> ones;
@@ -119,8 +120,7 @@ class HiddenHead final : public HeadModel {
         for (std::size_t u = 0; u < units; ++u) {
             const std::span<const float> row = std::as_const(hidden_).row(static_cast<std::int64_t>(u));
             const std::span<float> by_row = by_hidden_.row(static_cast<std::int64_t>(u));
-            const float weight = head.v[u];
-            for (std::size_t i = 0; i < g.size(); ++i) by_row[i] = row[i] > 0 ? g[i] * weight : 0;
+            pass_back(row.data(), by_logit.data(), head.v[u], by_row.data());
             gradient.v[u] = static_cast<float>(dot(g, row));
             gradient.c[u] = static_cast<float>(dot(all_ones, std::span<const float>(by_row)));
         }
