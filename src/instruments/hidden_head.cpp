@@ -50,6 +50,9 @@ CANDOR_BY_PROCESSOR void pass_back(const float* row, const float* by_logit, floa
     for (std::int64_t i = 0; i < batch_rows; ++i) by_row[i] = row[i] > 0 ? weight * by_logit[i] : 0;
 }
 
+/// z of the rows of a batch.
+using Logits = std::array<double, batch_rows>;
+
 class HiddenHead final : public HeadModel {
   public:
     explicit HiddenHead(std::int64_t dimension)
@@ -69,20 +72,29 @@ class HiddenHead final : public HeadModel {
 
     void logits(MatrixView<const float> features, MatrixView<const float> parameters,
                 MatrixView<double> out) override {
-        // Whole blocks, the last one filled up: equal rows get equal logits wherever they stand.
-        Matrix<float> block(batch_rows, dimension_);
-        for (std::int64_t first = 0; first < features.rows; first += batch_rows) {
-            const std::int64_t count = std::min(batch_rows, features.rows - first);
-            for (std::int64_t i = 0; i < batch_rows; ++i) {
-                if (i < count) {
+        // In double, so that the only roundings that a margin shows are those of the rows. In whole blocks,
+        // the last one filled up: equal rows get equal logits wherever they stand.
+        Matrix<double> w(units, dimension_), block(batch_rows, dimension_), hidden(units, batch_rows);
+        for (std::int64_t f = 0; f < parameters.rows; ++f) {
+            const Parts<const float> head(parameters.row(f), dimension_);
+            for (std::int64_t u = 0; u < units; ++u) std::ranges::copy(head.w.row(u), w.row(u).begin());
+            for (std::int64_t first = 0; first < features.rows; first += batch_rows) {
+                const std::int64_t count = std::min(batch_rows, features.rows - first);
+                for (std::int64_t i = 0; i < count; ++i)
                     std::ranges::copy(features.row(first + i), block.row(i).begin());
-                } else {
-                    std::ranges::fill(block.row(i), 0.0F);
+                for (std::int64_t i = count; i < batch_rows; ++i) std::ranges::fill(block.row(i), 0.0);
+                linalg::product(w.view(), block.view(), hidden.view());
+                Logits z;
+                z.fill(head.b);
+                for (std::size_t u = 0; u < units; ++u) {
+                    const double bias = head.c[u], weight = head.v[u];
+                    const std::span<const double> row =
+                        std::as_const(hidden).row(static_cast<std::int64_t>(u));
+                    for (std::size_t i = 0; i < z.size(); ++i) {
+                        const double h = row[i] + bias;
+                        z[i] += weight * (h <= 0 ? 0 : h);
+                    }
                 }
-            }
-            for (std::int64_t f = 0; f < parameters.rows; ++f) {
-                const Parts<const float> head(parameters.row(f), dimension_);
-                const Logits z = activate(block.view(), head);
                 std::copy_n(z.begin(), count, out.row(f).begin() + first);
             }
         }
@@ -94,8 +106,6 @@ class HiddenHead final : public HeadModel {
     }
 
   private:
-    using Logits = std::array<double, batch_rows>;
-
     /// hidden_ = relu(W x + c), one row a unit and one column a row of `features`; returns z.
     Logits activate(MatrixView<const float> features, const Parts<const float>& head) {
         linalg::product(head.w, features, hidden_.view());

@@ -11,14 +11,28 @@
 
 namespace candor::linalg {
 
-void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
+namespace {
+
+/// By the routine `gemm` of the type.
+template <class T, class Gemm>
+void product_by(Gemm gemm, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
     CANDOR_REQUIRE(a.cols == b.cols && c.rows == a.rows && c.cols == b.rows,
                    std::to_string(a.rows) + " x " + std::to_string(a.cols) + " by " + std::to_string(b.rows) +
                        " x " + std::to_string(b.cols));
     if (c.rows == 0 || c.cols == 0) return;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(a.rows), static_cast<int>(b.rows),
-                static_cast<int>(a.cols), 1.0F, a.data, static_cast<int>(a.stride), b.data,
-                static_cast<int>(b.stride), 0.0F, c.data, static_cast<int>(c.stride));
+    gemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(a.rows), static_cast<int>(b.rows),
+         static_cast<int>(a.cols), T{1}, a.data, static_cast<int>(a.stride), b.data,
+         static_cast<int>(b.stride), T{0}, c.data, static_cast<int>(c.stride));
+}
+
+}  // namespace
+
+void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
+    product_by(cblas_sgemm, a, b, c);
+}
+
+void product(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c) {
+    product_by(cblas_dgemm, a, b, c);
 }
 
 void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {

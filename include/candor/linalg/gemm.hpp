@@ -8,9 +8,10 @@
 
 namespace candor::linalg {
 
-/// c = a b^T in single precision: a is m x d, b is n x d, c is m x n.
+/// c = a b^T in single or in double precision: a is m x d, b is n x d, c is m x n.
 /// @pre shapes agree; c does not overlap a or b.
 void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
+void product(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c);
 
 /// c = a b in single precision: a is m x n, b is n x d, c is m x d.
 /// @pre shapes agree; c does not overlap a or b.
