@@ -69,7 +69,8 @@ class Heads {
     /// finite (a NaN or Inf among the features does that); the heads are of no use then.
     void train_epoch(const LabelledRows& rows);
 
-    /// z of every row: findings x rows. @throws InternalError where the width is wrong or a z is not finite.
+    /// z of every row in double, findings x rows: a row has one z wherever it stands. @throws InternalError
+    /// where the width is wrong or a z is not finite.
     Matrix<double> logits(MatrixView<const float> features) const;
 
     /// L of METHODS 3.3, |z(a) - z(b)| <= L |a - b|: norm(w), or norm(v) times the largest singular value of
