@@ -1,4 +1,4 @@
-/// Trains heads on raw arrays, for heads_test.py beside it and tests/bench/heads.py.
+/// Trains heads on raw arrays, for tests/reference/heads_test.py and tests/bench/heads.py.
 ///   usage: heads_probe DIRECTORY linear|hidden DIMENSION EPOCHS SEED MEMBERS THREADS
 ///
 /// Reads `features` (float32, N x d) and `labels` (int8, findings x N). Writes for each member m = 0, 1, ...
