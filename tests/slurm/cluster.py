@@ -1,11 +1,12 @@
 """A Slurm of several nodes on this machine, made for a test and gone with it.
 
-Each node is a slurmd of its own in a UTS namespace: its host name is n1, n2, ..., so that MPI takes ranks of two nodes
+Each node is a slurmd of its own in a UTS namespace: it has a host name of its own, so that MPI takes ranks of two nodes
 for ranks of two hosts (shared memory within, TCP between). All of it lives in a network namespace that has nothing but
 a loopback, so that no daemon is seen from outside and no port is taken. Files are written in one temporary folder,
 none in /etc. Needs root or user namespaces, and Debian's slurm-wlm and munge; Slurm 22.05 was tried.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -62,7 +63,8 @@ class Cluster:
     def __init__(self, nodes=2, cpus=2):
         # Paths of sockets may have 108 bytes.
         self.folder = tempfile.mkdtemp(prefix="slurm-", dir="/tmp")
-        self.nodes = [f"n{i + 1}" for i in range(nodes)]
+        # Of their own among clusters of this machine: MPI names shared memory and folders in /tmp by the host.
+        self.nodes = [f"p{os.getpid()}n{i + 1}" for i in range(nodes)]
         self.daemons = {}
         self.spaces = {}
         self.environment = dict(
@@ -134,6 +136,10 @@ AccountingStorageType=accounting_storage/none
 {nodes}
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10 State=UP
 """)
+        # Nothing here uses control groups, but slurmd looks for them where it is not told which kind, and a container
+        # may have none. Of the kinds that 22.05 knows the first starts without.
+        with open(self._path("cgroup.conf"), "w") as f:
+            f.write("CgroupPlugin=cgroup/v1\n")
         self._daemon("munged", ["munged", "--foreground", "--force", "--num-threads=2",
                                 *(f"--{kind}-file=" + self._path("munge", kind) for kind in ("key", "pid", "log", "seed")),
                                 "--socket=" + self._path("munge/socket")])
@@ -232,4 +238,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10 State=U
                 daemon.wait(10)
             except subprocess.TimeoutExpired:
                 daemon.kill()
+        for node in self.nodes:  # what MPI leaves behind where its ranks are killed
+            for left in glob.glob(f"/tmp/ompi.{node}.*") + glob.glob(f"/dev/shm/*.{node}.*"):
+                shutil.rmtree(left) if os.path.isdir(left) else os.remove(left)
         shutil.rmtree(self.folder, ignore_errors=True)
