@@ -4,9 +4,10 @@
     usage: heads.py HEADS_PROBE [--rows N] [--dimension N] [--hidden-epochs N] [--part N]
 
 Made features, 12 findings x 5 members. candor trains the linear heads for 30 epochs on 2 threads, the hidden ones for
-fewer (one epoch is like the other). PyTorch (torch.optim.Adam, the same batches) trains linear heads one by one, and as one
-wide layer a member: a part of the work on one thread, scaled. Last stands what share of the rate of a large sgemm, taken in the same
-process, the hidden heads reach.
+fewer (one epoch is like the other). PyTorch (torch.optim.Adam, batches of 256) trains linear heads one by one, and as one wide
+layer a member, each with rows served by a DataLoader, as its guides show, and with rows taken by index from one tensor,
+which is its fastest: a part of the work on one thread, scaled. Last stands what share of the rate of a large sgemm, taken
+in the same process, the hidden heads reach.
 """
 
 import argparse
@@ -42,42 +43,31 @@ def candor(program, folder, kind, dimension, epochs, members):
     return [float(word) for word in out.split()]
 
 
-def batches(rows, epochs):
+def by_index(x, y, epochs):
     for epoch in range(epochs):
-        yield from torch.from_numpy(np.random.default_rng(epoch).permutation(rows)).split(BATCH)
+        for batch in torch.from_numpy(np.random.default_rng(epoch).permutation(len(x))).split(BATCH):
+            yield x[batch], y[batch]
 
 
-def adam(model):
-    return torch.optim.Adam(model.parameters(), lr=0.001, weight_decay=1e-4)
+def by_loader(x, y, epochs):
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=BATCH, shuffle=True)
+    for _ in range(epochs):
+        yield from loader
 
 
-def torch_one_by_one(features, labels, epochs):
-    """One head; its rows without a label are left out beforehand."""
-    known = labels[0] >= 0
-    x, y = torch.from_numpy(features[known]), torch.from_numpy(labels[0][known].astype(np.float32))
-    model = torch.nn.Linear(x.shape[1], 1)
-    step, loss = adam(model), torch.nn.BCEWithLogitsLoss()
-    start = time.process_time()
-    for batch in batches(len(x), epochs):
-        step.zero_grad()
-        loss(model(x[batch])[:, 0], y[batch]).backward()
-        step.step()
-    return time.process_time() - start
-
-
-def torch_wide(features, labels, epochs):
-    """All findings of one member as one layer with a mask."""
+def torch_seconds(batches, features, labels, epochs):
+    """One layer with an output for each row of `labels`, those of -1 masked."""
     x, y = torch.from_numpy(features), torch.from_numpy(labels.T.astype(np.float32).copy())
-    model = torch.nn.Linear(x.shape[1], FINDINGS)
-    step, loss = adam(model), torch.nn.BCEWithLogitsLoss(reduction="none")
+    model = torch.nn.Linear(x.shape[1], len(labels))
+    adam = torch.optim.Adam(model.parameters(), lr=0.001, weight_decay=1e-4)
+    loss = torch.nn.BCEWithLogitsLoss(reduction="none")
     start = time.process_time()
-    for batch in batches(len(x), epochs):
-        step.zero_grad()
-        target = y[batch]
+    for rows, target in batches(x, y, epochs):
+        adam.zero_grad()
         known = (target >= 0).float()
-        values = loss(model(x[batch]), target.clamp(min=0)) * known
+        values = loss(model(rows), target.clamp(min=0)) * known
         (values.sum(0) / known.sum(0).clamp(min=1)).sum().backward()
-        step.step()
+        adam.step()
     return time.process_time() - start
 
 
@@ -87,7 +77,7 @@ def main():
     parser.add_argument("--rows", type=int, default=25000)
     parser.add_argument("--dimension", type=int, default=1024)
     parser.add_argument("--hidden-epochs", type=int, default=2)
-    parser.add_argument("--part", type=int, default=2, help="epochs that PyTorch trains, of 30")
+    parser.add_argument("--part", type=int, default=1, help="epochs that PyTorch trains, of 30")
     args = parser.parse_args()
     features, labels = made(args.rows, args.dimension)
     with tempfile.TemporaryDirectory() as folder:
@@ -95,11 +85,14 @@ def main():
         labels.tofile(os.path.join(folder, "labels"))
         linear, _ = candor(args.program, folder, "linear", args.dimension, EPOCHS, MEMBERS)
         hidden, rate = candor(args.program, folder, "hidden", args.dimension, args.hidden_epochs, 2)
-    print(f"linear: {MEMBERS * FINDINGS} heads, {EPOCHS} epochs of {args.rows} x {args.dimension}, 2 threads: candor {linear:.1f} s")
+    print(f"linear: {MEMBERS * FINDINGS} heads, {EPOCHS} epochs of {args.rows} x {args.dimension}, 2 threads: "
+          f"candor {linear:.1f} s")
     scale = MEMBERS * EPOCHS / args.part
-    for name, seconds in (("one by one", torch_one_by_one(features, labels, args.part) * FINDINGS * scale),
-                          ("one wide layer a member", torch_wide(features, labels, args.part) * scale)):
-        print(f"    PyTorch, {name}: {seconds:.0f} s, {seconds / linear:.0f} times as much")
+    for way, batches in (("DataLoader", by_loader), ("by index", by_index)):
+        alone = torch_seconds(batches, features, labels[:1], args.part) * FINDINGS * scale
+        wide = torch_seconds(batches, features, labels, args.part) * scale
+        for name, seconds in (("one by one", alone), ("one wide layer a member", wide)):
+            print(f"    PyTorch, {name}, {way}: {seconds:.0f} s, {seconds / linear:.1f} times as much")
     # Both products of every row with every unit; only whole batches are computed.
     operations = 4 * -(-args.rows // BATCH) * BATCH * args.dimension * UNITS * FINDINGS * 2 * args.hidden_epochs
     reached = operations / hidden
