@@ -4,6 +4,7 @@
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,6 +18,9 @@
 #include "candor/base/text.hpp"
 #include "candor/bench/benchmarks.hpp"
 #include "candor/bench/census.hpp"
+#include "candor/bench/machine_rates.hpp"
+#include "candor/campaign/machine_rates.hpp"
+#include "candor/campaign/stages.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/neighbors/tile_scan.hpp"
 #include "candor/parallel/session.hpp"
@@ -42,11 +46,15 @@ Examples:
   candor bench
   candor bench chexpert-raddino.h5 --rounds 3
   candor bench --only cell-1024,auroc --json
+  candor bench --profile machine.toml
+
+With --profile FILE: instead, what each piece of a run takes here on one thread, for candor plan --profile FILE.
 )";
 
 struct Options {
-    std::string features;
+    std::string features, profile;
     std::vector<std::string> only;
+    bool overwrite = false;
     int rounds = 0, threads = 0;
     bool json = false, quiet = false, help = false;
 };
@@ -67,9 +75,12 @@ Options parse_options(const std::vector<std::string>& arguments) {
         ("rounds", positive("--rounds", options.rounds),
          "rounds of each (default: 1 or 3, so that all take a minute)")  //
         ("threads", positive("--threads", options.threads),
-         "threads of the benchmark `threads` (default: the processors here)")            //
-        ("json", po::bool_switch(&options.json), "for programs: an array of objects")    //
-        ("quiet", po::bool_switch(&options.quiet), "do not say what is being measured")  //
+         "threads of the benchmark `threads` (default: the processors here)")  //
+        ("profile", po::value(&options.profile)->value_name("FILE"),
+         "measure what candor plan needs to know of this machine, some seconds long, and write it")  //
+        ("overwrite", po::bool_switch(&options.overwrite), "replace the profile where it exists")    //
+        ("json", po::bool_switch(&options.json), "for programs: an array of objects")                //
+        ("quiet", po::bool_switch(&options.quiet), "do not say what is being measured")              //
         ("help", po::bool_switch(&options.help), "this text");
     const std::vector<std::string> places = parse_arguments("bench", arguments, known, 1);
     if (options.help) {
@@ -77,6 +88,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
         return options;
     }
     if (!places.empty()) options.features = places[0];
+    if (!options.profile.empty() &&
+        (!places.empty() || !only.empty() || options.rounds > 0 || options.threads > 0 || options.json))
+        throw UsageError("--profile", "measures by itself; give neither features nor other options with it");
+    if (options.overwrite && options.profile.empty())
+        throw UsageError("--overwrite", "is of --profile FILE alone");
     std::vector<std::string> names;
     for (const bench::Benchmark& one : bench::benchmarks()) {
         if (options.features.empty() || one.takes_features) names.emplace_back(one.name);
@@ -139,6 +155,28 @@ store::ResultTable table_of(const std::vector<bench::Measurement>& measurements)
     return table;
 }
 
+/// A profile replaces nothing but another profile.
+void require_profile_name(const Options& options) {
+    if (!std::filesystem::exists(options.profile)) return;
+    if (!options.overwrite)
+        throw UsageError(options.profile, "exists; name another file or give --overwrite");
+    try {
+        campaign::read_rates(options.profile);
+    } catch (const Error&) {
+        throw UsageError(options.profile,
+                         "is no profile of candor bench, and --overwrite replaces nothing else; name another "
+                         "file or remove it yourself");
+    }
+}
+
+void write_profile(const parallel::Communicator& world, const Options& options, const Log& log) {
+    const double start = campaign::processor_seconds();
+    require_profile_name(options);
+    log.info("measuring what the pieces of a run take");
+    campaign::write_rates(options.profile, bench::measure_rates(world, start, log));
+    log.info("wrote " + options.profile);
+}
+
 void run_benchmarks(const parallel::Communicator& world, const Options& options) {
     if (world.size() > 1)
         throw UsageError("candor bench",
@@ -146,6 +184,7 @@ void run_benchmarks(const parallel::Communicator& world, const Options& options)
     const Log log(options.quiet ? Verbosity::quiet : Verbosity::normal, true);
     keep_freed_memory();  // as a run does
     linalg::open_blas();
+    if (!options.profile.empty()) return write_profile(world, options, log);
     std::optional<Matrix<float>> features;
     if (!options.features.empty()) features = read_features(options.features);
     const bench::Setting setting{parallel::choose_threads(world, options.threads),

@@ -13,9 +13,11 @@
 #include "candor/app/import_command.hpp"
 #include "candor/app/options.hpp"
 #include "candor/app/pairs_command.hpp"
+#include "candor/app/plan_command.hpp"
 #include "candor/app/program.hpp"
 #include "candor/app/run_command.hpp"
 #include "candor/app/show_command.hpp"
+#include "candor/app/synth_command.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/parallel/session.hpp"
@@ -31,6 +33,8 @@ struct Command {
 constexpr Command commands[] = {
     {"check", candor::app::check_command,
      "STUDY.toml              audit every input of a study, before any compute"},
+    {"plan", candor::app::plan_command,
+     "STUDY.toml              predict time, balance and memory on 1 to 4,096 ranks"},
     {"run", candor::app::run_command,
      "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
     {"show", candor::app::show_command,
@@ -39,6 +43,8 @@ constexpr Command commands[] = {
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,
      "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
+    {"synth", candor::app::synth_command,
+     "--shape NAME -o DIR     write a synthetic study whose discordance rates are known"},
     {"bench", candor::app::bench_command,
      "                        measure candor beside the matrix products of this machine"},
 };

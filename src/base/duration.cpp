@@ -1,5 +1,6 @@
 #include "candor/base/duration.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -61,6 +62,15 @@ std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
     }
     const auto number = parse_real(text.substr(0, text.size() - 1));
     return number ? in_seconds(*number * unit) : std::nullopt;
+}
+
+std::string duration_text(double seconds) {
+    if (seconds < 10) return format_fixed(seconds, 2) + " s";
+    if (seconds < 60) return format_fixed(seconds, 1) + " s";
+    const auto whole = std::llround(seconds);
+    if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+    const auto minutes = std::llround(seconds / 60);
+    return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
 }
 
 }  // namespace candor

@@ -14,16 +14,19 @@ Stream::Stream(std::uint64_t seed, std::string_view purpose, std::uint64_t item)
     key_ = {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
 }
 
-std::uint64_t Stream::bits(std::uint64_t i) const {
+std::array<std::uint64_t, 2> Stream::two_bits(std::uint64_t i) const {
     using Philox = r123::Philox4x32;
-    // Two 64-bit numbers a block: the low bit of i chooses the half.
-    const std::uint64_t block = i >> 1;
-    const Philox::ctr_type counter = {
-        {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-         static_cast<std::uint32_t>(item_), static_cast<std::uint32_t>(item_ >> 32)}};
+    const Philox::ctr_type counter = {{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
+                                       static_cast<std::uint32_t>(item_),
+                                       static_cast<std::uint32_t>(item_ >> 32)}};
     const Philox::ctr_type out = Philox{}(counter, Philox::key_type{{key_[0], key_[1]}});
-    const int half = static_cast<int>(i & 1) * 2;
-    return static_cast<std::uint64_t>(out[half]) | static_cast<std::uint64_t>(out[half + 1]) << 32;
+    return {static_cast<std::uint64_t>(out[0]) | static_cast<std::uint64_t>(out[1]) << 32,
+            static_cast<std::uint64_t>(out[2]) | static_cast<std::uint64_t>(out[3]) << 32};
+}
+
+std::uint64_t Stream::bits(std::uint64_t i) const {
+    // Two 64-bit numbers a block of the generator: the low bit of i chooses one.
+    return two_bits(i >> 1)[i & 1];
 }
 
 namespace {
@@ -43,8 +46,7 @@ bool Stream::count_below(std::uint64_t draws, std::span<std::uint8_t> counts) co
 }
 
 double Stream::uniform(std::uint64_t i) const {
-    // 52 bits, so that the half is exact: with 53 the largest number would round to 1.
-    return (static_cast<double>(bits(i) >> 12) + 0.5) * 0x1p-52;
+    return uniform_of(bits(i));
 }
 
 }  // namespace candor

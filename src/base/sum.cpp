@@ -1,13 +1,6 @@
 #include "candor/base/sum.hpp"
 
-// One source, compiled for several vector widths and chosen when the program starts: the order of the sums is
-// that of the lanes, so the bits do not depend on the choice.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define CANDOR_BY_PROCESSOR __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define CANDOR_BY_PROCESSOR
-#endif
+#include "candor/base/by_processor.hpp"
 
 namespace candor {
 

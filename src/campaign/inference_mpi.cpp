@@ -116,6 +116,7 @@ instruments::Tally get_tally(ByteReader& in) {
 /// them.
 void resample(const study::Study& study, const TaskWork& work, std::vector<Counting>& counting, int threads,
               parallel::StopRequest& stop, Progress& progress) {
+    if (counting.empty()) return;  // no weights are drawn for nothing
     const stats::Resampling resampling(study.seed, study.tasks[work.task].id, work.pool.clusters,
                                        study.bootstrap.resamples);
     for (Counting& one : counting) one.resampled.resize(static_cast<std::size_t>(study.bootstrap.resamples));

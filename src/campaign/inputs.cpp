@@ -14,8 +14,6 @@
 
 namespace candor::campaign {
 
-namespace {
-
 std::string read_file(const std::string& path) {
     // A pipe would be waited for, a folder read as empty.
     if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
@@ -32,6 +30,8 @@ std::string read_file(const std::string& path) {
     }
     return std::move(bytes).str();
 }
+
+namespace {
 
 /// Bytes of `path` on every rank; `files` notes them.
 std::string share_file(const parallel::Communicator& world, const std::string& path,

@@ -158,9 +158,7 @@ struct Searched {
 void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, std::int64_t budget,
                  neighbors::SearchOptions& search) {
     if (budget == 0) return;
-    // Messages, a slab of the file that is read, and the BLAS' own buffers.
-    constexpr std::int64_t beside = std::int64_t{20} << 20;
-    const std::int64_t taken = resident_bytes() + beside;
+    const std::int64_t taken = resident_bytes() + memory_beside_search;
     const study::Study& study = prepared.inputs.study;
     std::int64_t least = 0;
     for (const TaskWork& one : work) {

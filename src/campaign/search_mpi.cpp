@@ -122,17 +122,6 @@ void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
     to.queries += std::ssize(part.query);
 }
 
-/// Groups whose panels have met on several ranks, or in several runs.
-std::vector<bool> shared_groups(const SearchPlan& plan, const SearchDone& done) {
-    std::vector<bool> shared(plan.groups.size());
-    for (const auto& [group, pair] : done.met) shared[group] = true;
-    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-        const std::size_t group = plan.tasks[t].group;
-        if (plan.rank[t] != plan.owner[group].front()) shared[group] = true;
-    }
-    return shared;
-}
-
 std::vector<neighbors::Encounter> encounters_of(std::span<const SearchTask* const> tasks) {
     std::vector<neighbors::Encounter> encounters;
     for (const SearchTask* task : tasks) encounters.push_back(task->encounter);

@@ -11,6 +11,9 @@ namespace candor::campaign {
 
 namespace {
 
+/// Scanning the product of two rows takes about as long as multiplying as many columns.
+constexpr double scan_columns = 200;
+
 /// Cells that make one census, and who meets in it: the same under every encoder.
 struct Census {
     std::int32_t context = 0;
@@ -58,30 +61,55 @@ std::vector<Census> censuses_of(const TaskWork& work, const neighbors::SearchOpt
     return made;
 }
 
-/// The rank of each task: whole groups, or pieces of those that would by themselves unbalance the ranks.
-std::vector<int> place(const std::vector<SearchTask>& tasks, std::size_t groups, int ranks) {
-    double total = 0;
-    std::vector<double> of_group(groups);
-    for (const SearchTask& task : tasks) {
-        total += task.flops;
-        of_group[task.group] += task.flops;
-    }
-    const double whole = total / (8.0 * ranks), piece = total / (32.0 * ranks);
-    std::vector<double> costs;
-    std::vector<std::size_t> piece_of;
+/// Tasks of one group that are placed together: whole groups of a cost up to `whole`, others in pieces of up
+/// to a quarter of that, at least a task.
+struct Pieces {
+    std::vector<double> cost;
+    std::vector<std::size_t> of_task;
+};
+
+Pieces cut(const std::vector<SearchTask>& tasks, const std::vector<double>& of_group, double whole) {
+    Pieces pieces;
     for (std::size_t t = 0; t < tasks.size(); ++t) {
         const SearchTask& task = tasks[t];
         const bool follows = t > 0 && tasks[t - 1].group == task.group;
         const bool joins =
-            follows && (ranks == 1 || of_group[task.group] <= whole || costs.back() + task.flops <= piece);
-        if (!joins) costs.push_back(0);
-        costs.back() += task.flops;
-        piece_of.push_back(costs.size() - 1);
+            follows && (of_group[task.group] <= whole || pieces.cost.back() + task.cost <= whole / 4);
+        if (!joins) pieces.cost.push_back(0);
+        pieces.cost.back() += task.cost;
+        pieces.of_task.push_back(pieces.cost.size() - 1);
     }
-    const std::vector<int> placed = parallel::place_longest_first(costs, ranks);
-    std::vector<int> rank;
-    for (const std::size_t one : piece_of) rank.push_back(placed[one]);
-    return rank;
+    return pieces;
+}
+
+/// The rank of each task. A rank reads all rows of a group that it has tasks of, so that pieces are as large
+/// as they may be while ranks carry alike.
+std::vector<int> place(const std::vector<SearchTask>& tasks, std::size_t groups, int ranks) {
+    std::vector<double> of_group(groups);
+    double total = 0;
+    for (const SearchTask& task : tasks) {
+        total += task.cost;
+        of_group[task.group] += task.cost;
+    }
+    const double mean = total / ranks;
+    std::vector<int> best;
+    double best_most = 0;
+    for (const double share : {1.0, 1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16}) {
+        const Pieces pieces = cut(tasks, of_group, share * mean);
+        const std::vector<int> placed = parallel::place_longest_first(pieces.cost, ranks);
+        std::vector<double> loads(static_cast<std::size_t>(ranks));
+        for (std::size_t p = 0; p < placed.size(); ++p)
+            loads[static_cast<std::size_t>(placed[p])] += pieces.cost[p];
+        const double most = std::ranges::max(loads);
+        if (best.empty() || most < best_most) {
+            best.clear();
+            for (const std::size_t piece : pieces.of_task) best.push_back(placed[piece]);
+            best_most = most;
+        }
+        constexpr double alike = 0.97;
+        if (alike * best_most <= mean) break;
+    }
+    return best;
 }
 
 bool is_answered(const SearchDone& done, std::size_t group, std::int64_t panels) {
@@ -90,6 +118,16 @@ bool is_answered(const SearchDone& done, std::size_t group, std::int64_t panels)
 }
 
 }  // namespace
+
+std::vector<bool> shared_groups(const SearchPlan& plan, const SearchDone& done) {
+    std::vector<bool> shared(plan.groups.size());
+    for (const auto& [group, pair] : done.met) shared[group] = true;
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        const std::size_t group = plan.tasks[t].group;
+        if (plan.rank[t] != plan.owner[group].front()) shared[group] = true;
+    }
+    return shared;
+}
 
 std::vector<neighbors::Question> questions_of(const study::Cell& cell) {
     std::vector<neighbors::Question> asked;
@@ -130,7 +168,8 @@ SearchPlan list_search(const study::Study& study, const std::vector<TaskWork>& w
                 if (is_answered(done, group, census.panels)) continue;
                 for (const neighbors::Encounter& one : census.encounters) {
                     if (!done.met.contains({group, {one.i, one.j}}))
-                        plan.tasks.push_back({group, one, 2 * one.products * dimension});
+                        plan.tasks.push_back({group, one, 2 * one.products * dimension,
+                                              2 * one.products * (dimension + scan_columns)});
                 }
             }
         }

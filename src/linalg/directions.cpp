@@ -56,13 +56,6 @@ Matrix<double> orthonormal(Matrix<double> a) {
     return a;
 }
 
-/// out = a b, where a is m x n and b n x d.
-void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> out) {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(a.rows), static_cast<int>(b.cols),
-                static_cast<int>(a.cols), 1.0F, a.data, static_cast<int>(a.stride), b.data,
-                static_cast<int>(b.stride), 0.0F, out.data, static_cast<int>(out.stride));
-}
-
 }  // namespace
 
 Directions leading_directions(MatrixView<const float> sample, std::int64_t count, const Stream& stream) {

@@ -11,12 +11,36 @@
 
 namespace candor::linalg {
 
-void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
+namespace {
+
+/// By the routine `gemm` of the type.
+template <class T, class Gemm>
+void product_by(Gemm gemm, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
     CANDOR_REQUIRE(a.cols == b.cols && c.rows == a.rows && c.cols == b.rows,
                    std::to_string(a.rows) + " x " + std::to_string(a.cols) + " by " + std::to_string(b.rows) +
                        " x " + std::to_string(b.cols));
     if (c.rows == 0 || c.cols == 0) return;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(a.rows), static_cast<int>(b.rows),
+    gemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(a.rows), static_cast<int>(b.rows),
+         static_cast<int>(a.cols), T{1}, a.data, static_cast<int>(a.stride), b.data,
+         static_cast<int>(b.stride), T{0}, c.data, static_cast<int>(c.stride));
+}
+
+}  // namespace
+
+void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
+    product_by(cblas_sgemm, a, b, c);
+}
+
+void product(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c) {
+    product_by(cblas_dgemm, a, b, c);
+}
+
+void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
+    CANDOR_REQUIRE(a.cols == b.rows && c.rows == a.rows && c.cols == b.cols,
+                   std::to_string(a.rows) + " x " + std::to_string(a.cols) + " times " +
+                       std::to_string(b.rows) + " x " + std::to_string(b.cols));
+    if (c.rows == 0 || c.cols == 0) return;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(a.rows), static_cast<int>(b.cols),
                 static_cast<int>(a.cols), 1.0F, a.data, static_cast<int>(a.stride), b.data,
                 static_cast<int>(b.stride), 0.0F, c.data, static_cast<int>(c.stride));
 }
@@ -26,21 +50,24 @@ void open_blas() {
     // Odd shapes, so that the edges of a kernel's blocks are used too.
     for (const std::int64_t d : {1, 31, 257}) {
         const std::int64_t m = 67, n = 131;
-        Matrix<float> a(m, d), b(n, d), c(m, n);
+        Matrix<float> a(m, d), b(n, d), across(d, n), c(m, n), same(m, n);
         for (std::int64_t i = 0; i < m; ++i) {
             for (std::int64_t j = 0; j < d; ++j)
                 a.row(i)[j] = static_cast<float>((i * 131 + j * 37) % 101 - 50) / 64;
         }
         for (std::int64_t i = 0; i < n; ++i) {
             for (std::int64_t j = 0; j < d; ++j)
-                b.row(i)[j] = static_cast<float>((i * 61 + j * 89) % 97 - 48) / 64;
+                across.row(j)[i] = b.row(i)[j] = static_cast<float>((i * 61 + j * 89) % 97 - 48) / 64;
         }
         product(a.view(), b.view(), c.view());
+        multiply(a.view(), across.view(), same.view());
         for (std::int64_t i = 0; i < m; ++i) {
             for (std::int64_t j = 0; j < n; ++j) {
                 const std::span<const float> x = a.view().row(i), y = b.view().row(j);
                 const double bound = static_cast<double>(d) * 0x1p-24 * norm(x) * norm(y);
-                if (std::abs(c.row(i)[j] - dot(x, y)) <= bound) continue;
+                const double exact = dot(x, y);
+                if (std::abs(c.row(i)[j] - exact) <= bound && std::abs(same.row(i)[j] - exact) <= bound)
+                    continue;
                 throw MachineError("BLAS (" + blas_description() + ")",
                                    "computes wrong single-precision products on this processor",
                                    "choose another kernel, e.g. OPENBLAS_CORETYPE=Haswell, or another BLAS");

@@ -760,6 +760,15 @@ std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question
     return encounters;
 }
 
+std::int64_t full_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
+                         std::span<const Question> questions, int k, const SearchOptions& options) {
+    const SearchOptions bounded = within_bounds(options);
+    const std::int64_t leading =
+        bounded.directions < 0 ? directions_to_try(dimension) : std::min(dimension, bounded.directions);
+    const Memory memory = memory_of(rows, dimension, doubles, leading, questions, k, bounded);
+    return memory.fixed + memory.sinks + PanelRows::bytes(rows, dimension, leading, doubles);
+}
+
 std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
                           std::span<const Question> questions, int k, const SearchOptions& options) {
     const SearchOptions bounded = within_bounds(options);

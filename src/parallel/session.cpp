@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <initializer_list>
@@ -39,13 +40,60 @@ int from_environment(std::initializer_list<const char*> variables, int otherwise
     return otherwise;
 }
 
+bool is_set(const char* variable) {
+    return std::getenv(variable) != nullptr;
+}
+
 int launched_ranks() {
     return from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}, 1);
 }
 
+void say(const std::string& line) {
+    const std::string text = line + "\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+/// Without a session only the rank that the launcher gave settles who speaks. The others leave it the time
+/// to: a launcher may end all copies as soon as the first is gone, and would then give the signal's code.
+[[noreturn]] void fail_alone(int launched_as, const std::string& line) {
+    std::signal(SIGTERM, SIG_IGN);
+    if (launched_as == 0) {
+        say(line);
+    } else {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+    std::_Exit(static_cast<int>(ExitCode::machine));
+}
+
+/// A step of srun without PMIx: Open MPI would end every copy by itself, with a page of text each and a code
+/// that says nothing. A build of it with Slurm's older interfaces names the one to use in OMPI_MCA_pmix.
+void refuse_step_without_pmix([[maybe_unused]] int launched_as) {
+#ifdef OPEN_MPI
+    if (!is_set("SLURM_STEPID")) return;
+    for (const char* other : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_FD", "OMPI_MCA_pmix"}) {
+        if (is_set(other)) return;
+    }
+    fail_alone(
+        launched_as,
+        "candor: error: srun started " + std::to_string(launched_ranks()) +
+            " x candor without PMIx, by which ranks find each other; use srun --mpi=pmix (srun --mpi=list "
+            "shows whether there is one), else mpirun");
+#endif
+}
+
 Communicator open_world(int& argc, char**& argv) {
+    const int launched_as = launched_rank();  // before MPI has its own say
+    refuse_step_without_pmix(launched_as);
     int provided = 0;
     check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    int ranks = 0;
+    check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
+    if (ranks == 1 && launched_ranks() > 1) {
+        fail_alone(launched_as,
+                   "candor: error: the launcher started " + std::to_string(launched_ranks()) +
+                       " copies that do not see each other; use the mpirun of the MPI that candor "
+                       "was built with, or srun --mpi=pmix");
+    }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     return Communicator::world();
 }
@@ -60,12 +108,6 @@ cpu_set_t affinity() {
 }  // namespace
 
 Session::Session(int& argc, char**& argv) : world_(open_world(argc, argv)), turn_(new Turn) {
-    if (world_.size() == 1 && launched_ranks() > 1) {
-        fail(ExitCode::machine, "candor: error: the launcher started " + std::to_string(launched_ranks()) +
-                                    " copies that do not see each other; use the mpirun of the MPI that "
-                                    "candor was built with, or srun "
-                                    "--mpi=pmix");
-    }
     MPI_Comm node = MPI_COMM_NULL;
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
           "MPI_Comm_split_type");
@@ -103,8 +145,7 @@ void Session::fail(ExitCode code, const std::string& line) noexcept {
     if (first_here) {
         const auto turn = std::chrono::milliseconds(200) * std::min(turn_->node, 25);
         std::this_thread::sleep_for(turn);
-        const std::string text = line + "\n";
-        [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+        say(line);
     } else {
         follow(code);
     }

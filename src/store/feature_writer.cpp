@@ -52,6 +52,19 @@ struct FeatureWriter::File {
     // Closed in the reverse of this order: everything in a file before the file.
     Handle file, type, dataset;
 
+    /// The next `count` rows, in the file's type.
+    void write(const std::byte* stored, std::int64_t count) {
+        const hsize_t start[2] = {static_cast<hsize_t>(written), 0};
+        const hsize_t extent[2] = {static_cast<hsize_t>(count), static_cast<hsize_t>(dimension)};
+        const Handle memory(checked(H5Screate_simple(2, extent, nullptr), part, "write"), H5Sclose);
+        const Handle space(checked(H5Dget_space(dataset.get()), part, "write"), H5Sclose);
+        checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), part,
+                "write");
+        checked(H5Dwrite(dataset.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, stored), part,
+                "write");
+        written += count;
+    }
+
     void texts(const char* name, std::span<const std::string> values) {
         std::size_t width = 1;
         for (const std::string& value : values) width = std::max(width, value.size());
@@ -134,17 +147,17 @@ void FeatureWriter::append(MatrixView<const double> values) {
                                 "choose a wider type or scale the features");
             }
         }
-        const hsize_t start[2] = {static_cast<hsize_t>(f.written), 0};
-        const hsize_t extent[2] = {static_cast<hsize_t>(count), static_cast<hsize_t>(f.dimension)};
-        const Handle memory(checked(H5Screate_simple(2, extent, nullptr), f.part, "write"), H5Sclose);
-        const Handle space(checked(H5Dget_space(f.dataset.get()), f.part, "write"), H5Sclose);
-        checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr), f.part,
-                "write");
-        checked(
-            H5Dwrite(f.dataset.get(), f.type.get(), memory.get(), space.get(), H5P_DEFAULT, stored.data()),
-            f.part, "write");
-        f.written += count;
+        f.write(stored.data(), count);
     }
+}
+
+void FeatureWriter::append_stored(std::span<const std::byte> rows) {
+    File& f = *file_;
+    const auto row_bytes = static_cast<std::size_t>(f.dimension * size_of(f.element));
+    const auto count = static_cast<std::int64_t>(rows.size() / row_bytes);
+    CANDOR_REQUIRE(rows.size() % row_bytes == 0 && f.written + count <= f.rows,
+                   std::to_string(rows.size()) + " bytes, rows of " + std::to_string(row_bytes));
+    if (count > 0) f.write(rows.data(), count);
 }
 
 void FeatureWriter::finish(std::span<const std::string> ids, std::span<const std::string> findings) {

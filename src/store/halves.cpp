@@ -54,6 +54,32 @@ void convert(const std::byte* stored, float* out, std::size_t count) {
     }
 }
 
+/// The steps of float_to_half on a vector of numbers that do not overflow.
+void round_to_halves(const float* values, std::uint16_t* out, std::size_t count) {
+    const hn::ScalableTag<float> singles;
+    const hn::RebindToUnsigned<decltype(singles)> words;
+    const hn::Rebind<std::uint16_t, decltype(singles)> halves;
+    const std::size_t width = hn::Lanes(singles);
+    const auto first_normal = hn::Set(words, 0x38800000u);  // 2^-14
+    const auto one_half = hn::Set(singles, 0.5f);
+    std::size_t i = 0;
+    for (; i + width <= count; i += width) {
+        const auto bits = hn::BitCast(words, hn::LoadU(singles, values + i));
+        const auto magnitude = hn::And(bits, hn::Set(words, 0x7fffffffu));
+        const auto sign = hn::ShiftRight<16>(hn::Xor(bits, magnitude));
+        // To nearest, ties to even: half a step less one, and one more where the last bit that stays is set.
+        const auto last = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(words, 1));
+        const auto rounded = hn::Add(magnitude, hn::Add(hn::Set(words, 0x0fffu), last));
+        const auto normal = hn::Sub(hn::ShiftRight<13>(rounded), hn::Set(words, (127u - 15u) << 10));
+        // Below 2^-14 the step is 2^-24, the one of floats from 1/2 on: adding 1/2 rounds to it.
+        const auto shifted = hn::BitCast(words, hn::Add(hn::BitCast(singles, magnitude), one_half));
+        const auto small = hn::Sub(shifted, hn::BitCast(words, one_half));
+        const auto half = hn::IfThenElse(hn::Lt(magnitude, first_normal), small, normal);
+        hn::StoreU(hn::TruncateTo(halves, hn::Or(half, sign)), halves, out + i);
+    }
+    for (; i < count; ++i) out[i] = float_to_half(values[i]);
+}
+
 }  // namespace candor::store::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -61,9 +87,14 @@ HWY_AFTER_NAMESPACE();
 namespace candor::store {
 
 HWY_EXPORT(convert);
+HWY_EXPORT(round_to_halves);
 
 void halves_to_floats(const std::byte* stored, std::span<float> out) {
     HWY_DYNAMIC_DISPATCH(convert)(stored, out.data(), out.size());
+}
+
+void floats_to_halves(std::span<const float> values, std::uint16_t* out) {
+    HWY_DYNAMIC_DISPATCH(round_to_halves)(values.data(), out, values.size());
 }
 
 }  // namespace candor::store

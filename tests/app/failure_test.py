@@ -255,6 +255,19 @@ class Failure(unittest.TestCase):
         self.assertEqual(self.study.run(ranks=2, out="small/out.h5").returncode, 0)
         self.assertEqual(os.listdir(small), ["out.h5"])
 
+    def test_a_launcher_that_is_not_its_mpi_s(self):
+        # What processes of another MPI's mpirun and of srun without PMIx find in their environment.
+        for variables, rank, words in ((("PMI_SIZE=3",), "PMI_RANK", ("started 3 copies", "--mpi=pmix")),
+                                       (("SLURM_JOBID=7", "SLURM_STEPID=0", "SLURM_STEP_NUM_TASKS=3"),
+                                        "SLURM_PROCID", ("started 3 x candor without PMIx", "mpirun"))):
+            with self.subTest(rank=rank):
+                self.assert_fails(self.study.run(launcher=("env", *variables, f"{rank}=0")), 4, *words)
+                other = self.study.run(launcher=("env", *variables, f"{rank}=2"))
+                self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
+        # A batch script's own shell, whose job has several tasks, is no launcher.
+        done = self.study.run(launcher=("env", "SLURM_JOBID=7", "SLURM_JOB_ID=7", "SLURM_NTASKS=3", "SLURM_PROCID=0"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     # ---- what must not be believed
 
     def test_an_encoder_that_tells_nothing_apart_is_not_the_best(self):

@@ -181,7 +181,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(shown, listed.strip().split("there are ")[1].split(", "))
 
     def test_help_and_version(self):
-        for command in ("check", "run", "show", "import", "pairs"):
+        for command in ("check", "run", "show", "import", "pairs", "synth"):
             self.assertIn("--help", run(f"candor {command} --help", "/"))
         version = run("candor --version", "/")
         for word in ("candor ", "commit ", "compiler ", "blas ", "hdf5 ", "mpi "):

@@ -166,4 +166,12 @@ BOOST_AUTO_TEST_CASE(uniform_numbers_lie_inside_and_are_spread) {
     BOOST_TEST(most > 1 - 1e-3);
 }
 
+BOOST_AUTO_TEST_CASE(two_numbers_are_the_two_of_a_block) {
+    const Stream stream(9, "two", 3);
+    for (std::uint64_t i : {0ull, 1ull, 1ull << 40}) {
+        BOOST_CHECK_EQUAL(stream.two_bits(i)[0], stream.bits(2 * i));
+        BOOST_CHECK_EQUAL(stream.two_bits(i)[1], stream.bits(2 * i + 1));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

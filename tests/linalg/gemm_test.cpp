@@ -89,6 +89,29 @@ BOOST_AUTO_TEST_CASE(whole_numbers_are_multiplied_exactly_and_nothing_beside_the
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_times_b_is_within_its_bound_too) {
+    std::uint64_t item = 500;
+    for (const std::int64_t n : {1, 16, 129, 256}) {
+        for (const std::int64_t m : {1, 16, 37}) {
+            for (const std::int64_t d : {1, 5, 65}) {
+                const Matrix<float> a = random_rows(m, n, item++), b = random_rows(d, n, item++);
+                Matrix<float> across(n, d), c(m, d);
+                for (std::int64_t i = 0; i < n; ++i) {
+                    for (std::int64_t j = 0; j < d; ++j) across.row(i)[j] = b.row(j)[i];
+                }
+                linalg::multiply(a.view(), across.view(), c.view());
+                BOOST_TEST(worst_share(a, b, c) <= 1, m << " x " << n << " x " << d);
+            }
+        }
+    }
+    Matrix<float> c(3, 5);
+    const Matrix<float> a(3, 4), b(3, 5);
+    BOOST_CHECK_EXCEPTION(
+        linalg::multiply(a.view(), b.view(), c.view()), InternalError, [](const InternalError& error) {
+            return std::string(error.what()).find("(3 x 4 times 3 x 5)") != std::string::npos;
+        });
+}
+
 BOOST_AUTO_TEST_CASE(empty_products_and_shapes_that_disagree) {
     const Matrix<float> a(0, 4), b(3, 4), narrow(3, 5);
     Matrix<float> none(0, 3), c(3, 3);

@@ -62,14 +62,25 @@ def philox4x32(counter, key):
     return np.stack(c, axis=1)
 
 
-def stream_below(seed, purpose, item, count, bound):
-    """The first `count` numbers below `bound` (< 2^32) of the stream (seed, purpose, item)."""
+def stream_words(seed, purpose, item, count):
+    """The first `count` numbers of the stream (seed, purpose, item) as (n, 2): their low and high 32 bits."""
     key = xxh64(purpose.encode(), seed & MASK64)
     blocks = np.arange((count + 1) // 2, dtype=np.uint64)
     counter = np.stack([blocks & np.uint64(0xFFFFFFFF), blocks >> np.uint64(32),
                         np.full(len(blocks), item & 0xFFFFFFFF, np.uint64),
                         np.full(len(blocks), item >> 32, np.uint64)], axis=1)
-    words = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32)).reshape(-1, 2)[:count]
+    return philox4x32(counter, (key & 0xFFFFFFFF, key >> 32)).reshape(-1, 2)[:count]
+
+
+def stream_below(seed, purpose, item, count, bound):
+    """The first `count` numbers below `bound` (< 2^32, one for all or one each) of the stream."""
+    words = stream_words(seed, purpose, item, count)
     # floor((high 2^32 + low) bound / 2^64), in two steps that fit 64 bits
-    low, high, b = words[:, 0], words[:, 1], np.uint64(bound)
+    low, high, b = words[:, 0], words[:, 1], np.asarray(bound, np.uint64)
     return ((high * b + (low * b >> np.uint64(32))) >> np.uint64(32)).astype(np.int64)
+
+
+def stream_uniform(seed, purpose, item, count):
+    """The first `count` numbers of the stream on (0, 1): odd multiples of 2^-53."""
+    words = stream_words(seed, purpose, item, count)
+    return ((words[:, 1] << np.uint64(20) | words[:, 0] >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0 ** -52

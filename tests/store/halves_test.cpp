@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,26 @@ std::int64_t differences(std::size_t shift) {
     return wrong;
 }
 
+/// Every finite half, the middle between it and the next, and the floats right beside these, of both signs.
+std::int64_t roundings_that_differ(std::size_t shift) {
+    std::vector<float> values;
+    for (std::uint16_t bits = 0; bits < 0x7c00; ++bits) {
+        const float at = half_to_float(bits);
+        const float next = bits == 0x7bff ? 65536.0f : half_to_float(static_cast<std::uint16_t>(bits + 1));
+        for (const float value : {at, (at + next) / 2}) {
+            for (const float beside : {value, std::nextafter(value, 0.0f), std::nextafter(value, 1e6f)}) {
+                if (beside < 65520.0f) values.insert(values.end(), {beside, -beside});
+            }
+        }
+    }
+    values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(shift));
+    std::vector<std::uint16_t> got(values.size());
+    floats_to_halves(values, got.data());
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) wrong += got[i] != float_to_half(values[i]);
+    return wrong;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(store_halves)
@@ -48,6 +69,8 @@ BOOST_AUTO_TEST_CASE(every_pattern_converts_as_one_by_one_on_every_instruction_s
         hwy::GetChosenTarget().Update(hwy::SupportedTargets());
         for (const std::size_t shift : {0u, 1u, 7u, 65530u})
             BOOST_TEST(differences(shift) == 0, hwy::TargetName(target));
+        for (const std::size_t shift : {0u, 5u})
+            BOOST_TEST(roundings_that_differ(shift) == 0, hwy::TargetName(target));
     }
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());

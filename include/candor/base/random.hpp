@@ -10,6 +10,12 @@
 
 namespace candor {
 
+/// Uniform on (0, 1) from 64 bits: an odd multiple of 2^-53.
+inline double uniform_of(std::uint64_t bits) {
+    // 52 bits, so that the half is exact: with 53 the largest number would round to 1.
+    return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+}
+
 /// A stream of its own for each (seed, purpose, item): e.g. (study seed, "bootstrap/chest", resample).
 class Stream {
   public:
@@ -17,6 +23,8 @@ class Stream {
 
     /// The i-th 64-bit number of the stream; any order, any number of times.
     std::uint64_t bits(std::uint64_t i) const;
+    /// bits(2 i) and bits(2 i + 1), for the cost of one of them.
+    std::array<std::uint64_t, 2> two_bits(std::uint64_t i) const;
     /// The i-th number, uniform on 0 .. bound-1 (multiply-shift; the bias is below bound / 2^64).
     std::uint64_t below(std::uint64_t i, std::uint64_t bound) const;
     /// How often each number below counts.size() comes among below(i, counts.size()), i = 0 .. draws-1, many
@@ -24,7 +32,7 @@ class Stream {
     /// otherwise.
     /// @pre counts.size() < 2^32, and at least 1 unless draws is 0
     [[nodiscard]] bool count_below(std::uint64_t draws, std::span<std::uint8_t> counts) const;
-    /// The i-th number, uniform on (0, 1): an odd multiple of 2^-53.
+    /// The i-th number, uniform on (0, 1): uniform_of(bits(i)).
     double uniform(std::uint64_t i) const;
 
   private:

@@ -26,6 +26,9 @@ struct Inputs {
     bool uses(std::size_t dataset) const { return tables[dataset].rows() > 0; }
 };
 
+/// The bytes of a small text file. @throws DataError where there is none or it cannot be read.
+std::string read_file(const std::string& path);
+
 /// Collective. @throws UsageError, DataError as the parsers of the room `study`; DataError where a file is
 /// missing.
 Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,

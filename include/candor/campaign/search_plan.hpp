@@ -29,6 +29,7 @@ struct SearchTask {
     std::size_t group = 0;
     neighbors::Encounter encounter;
     double flops = 0;
+    double cost = 0;  ///< beside that of other tasks: flops, and scanning what they give
 };
 
 /// Two panels, i <= j.
@@ -52,6 +53,14 @@ struct SearchPlan {
     std::vector<std::vector<int>> owner;
 };
 
+/// Groups whose panels have met on several ranks, or in several runs: what they kept is brought together
+/// before it is decided.
+std::vector<bool> shared_groups(const SearchPlan& plan, const SearchDone& done = {});
+
+/// Bytes that a rank takes beside what it holds and its census: messages, a slab of the file that is read,
+/// and the BLAS' own buffers.
+inline constexpr std::int64_t memory_beside_search = std::int64_t{20} << 20;
+
 /// What the queries of a cell ask, in the order of its scored candidates, the negative side before the
 /// positive one. Positives are asked under every rule and draw; negatives serve the margin classifier alone:
 /// draw 0 of the primary rule.
@@ -68,8 +77,8 @@ SearchPlan list_search(const study::Study& study, const std::vector<TaskWork>& w
                        const std::vector<std::int64_t>& dimensions, const neighbors::SearchOptions& options,
                        const SearchDone& done = {});
 
-/// Gives every task its rank and every panel its owner. Tasks of one group stay on one rank unless that would
-/// unbalance the ranks; longest first. @param done as the plan was listed with.
+/// Gives every task its rank and every panel its owner. Tasks of one group stay together as far as the ranks'
+/// costs allow; longest first. @param done as the plan was listed with.
 void place_search(SearchPlan& plan, int ranks, const SearchDone& done = {});
 
 /// Both of them, one after the other: what a run does.

@@ -8,9 +8,14 @@
 
 namespace candor::linalg {
 
-/// c = a b^T in single precision: a is m x d, b is n x d, c is m x n.
+/// c = a b^T in single or in double precision: a is m x d, b is n x d, c is m x n.
 /// @pre shapes agree; c does not overlap a or b.
 void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
+void product(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c);
+
+/// c = a b in single precision: a is m x n, b is n x d, c is m x d.
+/// @pre shapes agree; c does not overlap a or b.
+void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
 
 /// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double:
 /// a BLAS that guesses the processor wrong is known to return wrong numbers.

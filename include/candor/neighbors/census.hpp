@@ -93,6 +93,10 @@ std::vector<Encounter> encounters_of(std::int64_t rows, std::span<const Question
 std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
                           std::span<const Question> questions, int k, const SearchOptions& options);
 
+/// Bytes that it takes where SearchOptions::memory sets no bound, about: all of its rows are then in memory.
+std::int64_t full_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
+                         std::span<const Question> questions, int k, const SearchOptions& options);
+
 /// Products of two rows that a census of these questions takes, about: every pair of candidates once, and
 /// every candidate with every query that is no candidate.
 double products_of(std::int64_t rows, std::span<const Question> questions);

@@ -2,6 +2,7 @@
 
 /// Feature files as they are written: rows in any number of steps, then the ids, then the final name.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,6 +28,9 @@ class FeatureWriter {
     /// Writes the next `values.rows` rows, rounded to the type.
     /// @throws DataError with the row where a finite value overflows the type.
     void append(MatrixView<const double> values);
+
+    /// Writes the next rows as they are: whole rows of the file's type, in native byte order.
+    void append_stored(std::span<const std::byte> rows);
 
     /// Writes `/image_id` and, where not empty, `/finding`; closes, checks and renames the file.
     /// @pre as many rows were appended, and ids given, as were announced.

@@ -1,0 +1,58 @@
+#pragma once
+
+/// What a processor of a machine takes for the pieces that a run is made of: measured by `candor bench
+/// --profile`, read by `candor plan`.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace candor::campaign {
+
+/// What the search takes at one number of feature columns, in processor seconds.
+struct SearchRates {
+    std::int64_t dimension = 0;
+    double look = 0;     ///< a census on a rank: a look at some of its rows, for its centre and directions
+    double load = 0;     ///< a row read and centred
+    double product = 0;  ///< a pair of rows whose tile is multiplied out and scanned
+    double fill = 0;     ///< a list that a query asks: its first neighbours, on each rank that looks for them
+    double decide = 0;   ///< the same: its neighbours decided
+};
+
+/// Processor seconds of one thread.
+struct MachineRates {
+    std::string machine;              ///< where they were measured, for people
+    double start = 0;                 ///< a rank, until it reads its study
+    double audit_value = 0;           ///< a feature read and looked at
+    double audit_row = 0;             ///< a row of a feature file joined by its id
+    double build = 0;                 ///< a row of a census and a list, put into order
+    std::vector<SearchRates> search;  ///< by dimension, ascending
+    double counting = 0;              ///< a case, under a rule, made ready for the resamples
+    double draw = 0;                  ///< a patient in a resample
+    double sum = 0;                   ///< a row in a resample, in a rate
+    double pair = 0;                  ///< a row in a resample, in an AUROC
+    double rank = 0;                  ///< a row in a resample, in a rank correlation
+    double summary = 0;               ///< a resample of a statistic, in its interval
+    double overlap = 0;               ///< a pair of encoders: positives times the root of their contexts
+    double write = 0;                 ///< a byte of the results file
+
+    /// At any dimension: on straight lines between those that were measured, and beyond them.
+    SearchRates at(std::int64_t dimension) const;
+};
+
+/// As TOML, numbers with four digits.
+std::string format_rates(const MachineRates& rates);
+
+/// @throws UsageError naming `file` where `text` is no such profile: syntax, an unknown or missing key, a
+/// number
+///         that is not above 0, dimensions that do not rise.
+MachineRates parse_rates(const std::string& file, std::string_view text);
+
+/// The profile that `path` holds. @throws as parse_rates; DataError where it cannot be read.
+MachineRates read_rates(const std::string& path);
+
+/// Writes a profile under its final name once it is whole. @throws MachineError where it cannot be written.
+void write_rates(const std::string& path, const MachineRates& rates);
+
+}  // namespace candor::campaign

@@ -1,0 +1,287 @@
+#include "candor/bench/machine_rates.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "candor/base/error.hpp"
+#include "candor/base/random.hpp"
+#include "candor/bench/made_rows.hpp"
+#include "candor/bench/made_study.hpp"
+#include "candor/bench/paired.hpp"
+#include "candor/campaign/audit.hpp"
+#include "candor/campaign/encoder_features.hpp"
+#include "candor/campaign/forecast.hpp"
+#include "candor/campaign/inputs.hpp"
+#include "candor/campaign/search_plan.hpp"
+#include "candor/campaign/work.hpp"
+#include "candor/instruments/blind_set.hpp"
+#include "candor/instruments/summary.hpp"
+#include "candor/instruments/tally.hpp"
+#include "candor/linalg/gemm.hpp"
+#include "candor/neighbors/census.hpp"
+#include "candor/parallel/stop.hpp"
+#include "candor/stats/auroc.hpp"
+#include "candor/stats/resampling.hpp"
+#include "candor/stats/weighted_spearman.hpp"
+#include "candor/stats/weighted_sums.hpp"
+#include "candor/store/results_file.hpp"
+
+namespace candor::bench {
+
+namespace {
+
+/// Rates are shares of times that were measured, so none may come out as nothing.
+constexpr double least = 1e-15;
+
+double positive(double value) {
+    return std::max(value, least);
+}
+
+/// Processor seconds that `work` takes once, the least of three times: what disturbs only adds.
+double seconds(const Work& work) {
+    double best = processor_seconds(work);
+    for (int again = 0; again < 2; ++again) best = std::min(best, processor_seconds(work));
+    return best;
+}
+
+/// x and y of  a1 x + b1 y = c1  and  a2 x + b2 y = c2; of a negative one nothing is left, and the other
+/// takes it all.
+std::pair<double, double> solve(double a1, double b1, double c1, double a2, double b2, double c2) {
+    const double x = (c1 * b2 - c2 * b1) / (a1 * b2 - a2 * b1), y = (a1 * c2 - a2 * c1) / (a1 * b2 - a2 * b1);
+    if (x < 0) return {least, positive(c2 / b2)};
+    if (y < 0) return {positive(c2 / a2), least};
+    return {positive(x), positive(y)};
+}
+
+/// What the search of one task under one encoder took, and of what it was.
+struct Searched {
+    double rows = 0, context_rows = 0, lists = 0, asked = 0, products = 0;
+    double build = 0, load = 0, meet = 0, decide = 0;
+};
+
+Searched search(const neighbors::RowSource& rows, std::span<const neighbors::Question> questions, int k,
+                std::span<const std::int64_t> places) {
+    const neighbors::SearchOptions options;
+    Searched of;
+    of.rows = of.context_rows = static_cast<double>(rows.rows());
+    of.lists = static_cast<double>(questions.size());
+    for (const neighbors::Question& question : questions)
+        of.asked += static_cast<double>(question.queries.size());
+    const auto encounters = neighbors::encounters_of(rows.rows(), questions, options, places);
+    for (const neighbors::Encounter& one : encounters) of.products += one.products;
+
+    const auto made = [&] {
+        return std::make_unique<neighbors::Census>(rows, questions, k, options, places);
+    };
+    std::string kept;
+    for (int round = 0; round < 2; ++round) {
+        std::unique_ptr<neighbors::Census> census;
+        const auto least_of = [&](double& best, const Work& work) {
+            const double taken = processor_seconds(work);
+            best = round == 0 ? taken : std::min(best, taken);
+        };
+        least_of(of.build, [&] { census = made(); });
+        least_of(of.meet, [&] {
+            for (const neighbors::Encounter& one : encounters) census->meet(one.i, one.j);
+        });
+        if (kept.empty()) kept = census->copy_of_kept(0);
+        least_of(of.decide, [&] {
+            for (std::int64_t panel = 0; panel < census->panels(); ++panel) census->decide(panel);
+        });
+        // What was kept elsewhere cannot be taken in before all rows are read: this is the reading alone.
+        census = made();
+        least_of(of.load, [&] { census->add(0, kept); });
+    }
+    of.meet = positive(of.meet - of.load);
+    return of;
+}
+
+/// A context of the made study.
+std::vector<neighbors::Question> questions_of(const campaign::TaskWork& work) {
+    std::vector<neighbors::Question> questions;
+    for (const study::Cell& cell : work.cells) {
+        if (!cell.scored()) continue;
+        const auto own = campaign::questions_of(cell);
+        questions.insert(questions.end(), own.begin(), own.end());
+    }
+    return questions;
+}
+
+Searched search(const campaign::Inputs& inputs, const campaign::TaskWork& work, std::size_t encoder) {
+    auto features = std::make_shared<campaign::EncoderFeatures>(inputs, encoder);
+    const campaign::ContextRows rows(features, work.pool, work.contexts.front().rows);
+    return search(rows, questions_of(work), inputs.study.op.k, campaign::places_of(work, 0));
+}
+
+void measure_search(const campaign::Inputs& inputs, const std::vector<campaign::TaskWork>& work,
+                    const std::vector<std::int64_t>& dimensions, campaign::MachineRates& rates) {
+    std::vector<double> build;
+    for (std::size_t e = 0; e < dimensions.size(); ++e) {
+        const Searched small = search(inputs, work[0], e), large = search(inputs, work[1], e);
+        campaign::SearchRates of;
+        of.dimension = dimensions[e];
+        std::tie(of.look, of.load) = solve(1, small.rows, small.load, 1, large.rows, large.load);
+        std::tie(of.product, of.fill) =
+            solve(small.products, small.asked, small.meet, large.products, large.asked, large.meet);
+        of.decide = positive(large.decide / large.asked);
+        rates.search.push_back(of);
+        build.push_back(large.build / (large.context_rows * large.lists));
+    }
+    rates.build = positive(median(build));
+}
+
+void measure_audit(const parallel::Communicator& world, const campaign::Inputs& inputs,
+                   const std::vector<study::Pool>& drafts, const std::vector<std::int64_t>& dimensions,
+                   campaign::MachineRates& rates) {
+    // One encoder of few columns and one of many, each over all datasets.
+    const auto of_encoder = [&](std::size_t encoder) {
+        campaign::Inputs one = inputs;
+        for (study::Task& task : one.study.tasks) task.encoders = {encoder};
+        parallel::StopRequest never;
+        return seconds([&] { campaign::audit_features_mpi(world, one, drafts, never); });
+    };
+    double rows = 0;
+    for (const study::Pool& draft : drafts) rows += static_cast<double>(draft.rows());
+    const std::size_t last = dimensions.size() - 1;
+    std::tie(rates.audit_value, rates.audit_row) =
+        solve(rows * static_cast<double>(dimensions[0]), rows, of_encoder(0),
+              rows * static_cast<double>(dimensions[last]), rows, of_encoder(last));
+}
+
+void measure_bootstrap(campaign::MachineRates& rates) {
+    constexpr std::int64_t rows = 20'000, patients = 8000, resamples = 1000;
+    const Stream of_row(0, "rates/patients", 0), value(0, "rates/values", 0);
+    std::vector<std::int32_t> patient;
+    std::vector<std::int64_t> hit;
+    std::vector<double> score;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const auto at = static_cast<std::uint64_t>(i);
+        patient.push_back(static_cast<std::int32_t>(of_row.below(at, patients)));
+        score.push_back(value.uniform(at));
+        hit.push_back(1);
+    }
+    const stats::Resampling resampling(0, "rates", patients, resamples);
+    const double drawn = seconds([&] { resampling.for_each_block([](auto, auto) {}); });
+    rates.draw = positive(drawn / (patients * resamples));
+
+    // One block of weights stands for all.
+    Matrix<stats::Weight> weights(patients, stats::resample_block);
+    resampling.weights(0, stats::resample_block, weights.view());
+    const double row_resamples = static_cast<double>(rows) * stats::resample_block;
+    const auto repeated = [&](int times, const Work& work) {
+        return positive(seconds([&] {
+                            for (int i = 0; i < times; ++i) work();
+                        }) /
+                        (times * row_resamples));
+    };
+    std::vector<std::int64_t> sums(stats::resample_block), pairs(stats::resample_block);
+    const stats::RowPatients of_rows(patient);
+    const stats::WeightedSums counter(of_rows, hit);
+    rates.sum = repeated(100, [&] { counter.add(weights.view(), sums); });
+    const std::span<const double> scores(score);
+    const std::span<const std::int32_t> patients_of(patient);
+    constexpr std::size_t positives = 6000;
+    const stats::PairCounter pair(scores.first(positives), patients_of.first(positives),
+                                  scores.subspan(positives), patients_of.subspan(positives));
+    rates.pair = repeated(40, [&] { pair.count(weights.view(), sums, pairs); });
+    std::vector<double> other(score.rbegin(), score.rend()), rho(stats::resample_block);
+    const stats::WeightedSpearman spearman(score, other, patient);
+    rates.rank = repeated(2, [&] { spearman.correlate(weights.view(), rho); });
+
+    Matrix<std::int8_t> discordant(positives, 1), ties(positives, 1);
+    std::vector<double> margin;
+    for (std::size_t i = 0; i < score.size(); ++i) margin.push_back(score[i] - 0.5);
+    for (std::size_t i = 0; i < positives; ++i) {
+        discordant.row(static_cast<std::int64_t>(i))[0] = margin[i] > 0;
+        ties.row(static_cast<std::int64_t>(i))[0] = 0;
+    }
+    rates.counting =
+        positive(seconds([&] {
+                     instruments::CellCounter(patient, discordant.view(), ties.view(), margin, positives);
+                 }) /
+                 rows);
+    const instruments::CellCounter cell(patient, discordant.view(), ties.view(), margin, positives);
+    instruments::Tally tally = cell.observed();
+    tally.resampled.resize(resamples);
+    resampling.for_each_block([&](MatrixView<const stats::Weight> block, std::int64_t first) {
+        cell.count(block,
+                   std::span(tally.resampled)
+                       .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(block.cols)));
+    });
+    constexpr int times = 50;
+    rates.summary = positive(seconds([&] {
+                                 for (int i = 0; i < times; ++i) instruments::summarise(tally, 100, 0.95);
+                             }) /
+                             (times * campaign::statistics_of_a_summary * resamples));
+}
+
+/// An overlap over some contexts.
+double measure_overlap() {
+    constexpr std::int64_t contexts = 6, positives = 1000;
+    const std::vector<instruments::ContextOverlap> of(contexts, {positives, 400, 350, 180});
+    constexpr int times = 20;
+    const double taken = seconds([&] {
+        for (int i = 0; i < times; ++i) instruments::pair_overlap(of);
+    });
+    return positive(taken / (times * contexts * positives * std::sqrt(contexts)));
+}
+
+double measure_write(const parallel::Communicator& world, const std::string& path) {
+    constexpr std::int64_t rows = 8, cols = 200'000;
+    const std::vector<double> values(cols, 1.0);
+    const double taken = processor_seconds([&] {
+        store::ResultsWriter file(path, world);
+        file.matrix("/values", rows, cols);
+        std::vector<store::ResultsWriter::Piece> pieces;
+        for (std::int64_t row = 0; row < rows; ++row) pieces.push_back({row, 0, values});
+        file.write("/values", pieces);
+        file.finish();
+    });
+    return positive(taken / (rows * cols * static_cast<double>(sizeof(double))));
+}
+
+std::string machine_name() {
+    char host[256] = "";
+    if (gethostname(host, sizeof host - 1) != 0) return linalg::blas_core();
+    return std::string(host) + ", BLAS kernel " + linalg::blas_core();
+}
+
+}  // namespace
+
+campaign::MachineRates measure_rates(const parallel::Communicator& world, double start, const Log& log) {
+    CANDOR_REQUIRE(world.size() == 1, "rates are those of one rank");
+    const std::vector<std::int64_t> sizes{1500, 6000}, dimensions{16, 64, 384, 1024};
+    campaign::MachineRates rates;
+    rates.machine = machine_name();
+    rates.start = positive(start);
+    log.detail("making a study to measure with");
+    const TemporaryFolder folder;
+    const campaign::Inputs inputs =
+        campaign::load_inputs_mpi(world, write_made_study(folder.path(), sizes, dimensions), {});
+    std::vector<study::Pool> drafts;
+    std::vector<campaign::TaskWork> work;
+    for (std::size_t t = 0; t < inputs.study.tasks.size(); ++t) {
+        drafts.push_back(study::draft_pool(inputs.study, inputs.study.tasks[t], inputs.tables));
+        work.push_back(campaign::make_work(
+            inputs.study, t, study::final_pool(inputs.study, inputs.study.tasks[t], drafts[t], {})));
+    }
+    log.detail("measuring the audit and the search");
+    measure_audit(world, inputs, drafts, dimensions, rates);
+    measure_search(inputs, work, dimensions, rates);
+    log.detail("measuring the bootstrap");
+    measure_bootstrap(rates);
+    rates.overlap = measure_overlap();
+    rates.write = measure_write(world, (folder.path() / "written.h5").string());
+    return rates;
+}
+
+}  // namespace candor::bench
