@@ -147,6 +147,35 @@ BOOST_AUTO_TEST_CASE(encoders_that_are_one_leave_no_gap) {
     for (std::size_t p = 0; p < policies; ++p) BOOST_CHECK(std::isnan(r.gap_closed[p]));
 }
 
+// More than half: of two encoders both, of four three.
+BOOST_AUTO_TEST_CASE(half_is_no_majority) {
+    for (const std::int64_t encoders : {2, 4}) {
+        Matrix<double> logit(encoders, 2);
+        for (std::int64_t g = 0; g < encoders; ++g) {
+            logit.row(g)[0] = 2 * g < encoders ? -1 : 1;   // half of them err
+            logit.row(g)[1] = 2 * g <= encoders ? -1 : 1;  // one more
+        }
+        const std::vector<double> threshold(static_cast<std::size_t>(encoders), 0);
+        const std::vector<std::int8_t> label{1, 1};
+        const std::vector<std::int32_t> patient{0, 1};
+        const SelectionTally tally =
+            SelectionCounter(
+                {.logit = logit.view(), .threshold = threshold, .label = label, .patient = patient})
+                .observed();
+        BOOST_CHECK_EQUAL(tally.observed.most_err(Side::positives), 1);
+    }
+}
+
+// Where no encoder has an impurity the rule knows nothing, and answers as `single` does.
+BOOST_AUTO_TEST_CASE(without_impurities_all_encoders_are_tied) {
+    Panel panel;
+    for (std::int64_t g = 0; g < 3; ++g) std::ranges::fill(panel.impurity.row(g), missing);
+    const SelectionTally tally = panel.tally();
+    BOOST_CHECK_EQUAL(tally.without_impurity, 6);
+    check(rates(tally).miss[at(Policy::lowest_impurity)], 6.0 / 12);
+    check(rates(tally).false_alarm[at(Policy::lowest_impurity)], 2.0 / 6);
+}
+
 // An encoder whose D is not known is never chosen; without any the rule is undefined, in sums too.
 BOOST_AUTO_TEST_CASE(what_a_rule_does_not_know_it_does_not_choose) {
     Panel panel;

@@ -33,6 +33,17 @@ BOOST_AUTO_TEST_CASE(a_curve_through_two_places_is_known) {
     BOOST_CHECK_CLOSE(curve.intercept, std::log(right / (1 - right)) - 3 * rise / 4, 1e-12);
 }
 
+// One positive far from 10,000 negatives: whole Newton steps run away from here.
+BOOST_AUTO_TEST_CASE(rare_positives_are_found_by_shorter_steps) {
+    std::vector<double> score(10'000, -1);
+    std::vector<std::int8_t> label(10'000, 0);
+    score.push_back(1);
+    label.push_back(1);
+    const PlattScaling curve = fit_platt(score, label).value();
+    BOOST_CHECK_CLOSE(curve(-1), 1.0 / 10'002, 1e-10);
+    BOOST_CHECK_CLOSE(curve(1), 2.0 / 3, 1e-10);
+}
+
 // Labels that no score confuses: 1 and 0 as targets would have no finite curve.
 BOOST_AUTO_TEST_CASE(separated_labels_keep_a_finite_curve_at_any_scale) {
     for (const double scale : {1e-300, 1e-5, 1.0, 800.0, 1e300}) {

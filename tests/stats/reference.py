@@ -18,7 +18,6 @@ separated by commas, for reference_test.cpp to compare with candor's:
                resamples)..., AURC by definition, of each resample likewise
     platt,     n, scores..., labels..., scikit-learn's slope and intercept, how far its search may have
                stopped from the minimum, slope and intercept after Newton steps from there
-    operating, n, wanted sensitivity, scores of positives..., threshold, sensitivity by scikit-learn's curve
 
 The kinds `aurc` (exact fractions; a block of ties takes its mean risk at each coverage) and `overlap` have no other people's answer: they are made of Python's integers, without rounding.
 """
@@ -32,13 +31,13 @@ from fractions import Fraction
 import numpy as np
 from scipy import special, stats
 from sklearn.calibration import _SigmoidCalibration
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import roc_auc_score
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 CASES = {"bh": 1000, "auroc": 200, "quantile": 200, "binomial": 200, "hypergeometric": 1000, "overlap": 1000,
          "spearman": 1000, "weighted": 200, "permutation": 100,
-         "straight": 1000, "aurc": 100, "platt": 200, "operating": 500}
+         "straight": 1000, "aurc": 100, "platt": 200}
 
 
 def line(*parts):
@@ -229,14 +228,6 @@ def platt(random):
         found = found - step
         steps.append(step)
     return line("platt", n, score, label, -peer.a_, -peer.b_, np.linalg.norm(steps[0]), found)
-
-
-def operating(random):
-    n, wanted = random.integers(1, 60), random.integers(1, 101) / 100
-    score = random.integers(0, random.choice([3, 20, 1000]), n)
-    _, found, threshold = roc_curve(np.append(np.ones(n), 0), np.append(score, -1), drop_intermediate=False)
-    at = np.flatnonzero(found >= wanted)[0]
-    return line("operating", n, wanted, score, threshold[at], found[at])
 
 
 def write(path):

@@ -14,7 +14,6 @@
 #include "candor/stats/hypergeometric.hpp"
 #include "candor/stats/interval.hpp"
 #include "candor/stats/least_squares.hpp"
-#include "candor/stats/operating_point.hpp"
 #include "candor/stats/platt.hpp"
 #include "candor/stats/risk_coverage.hpp"
 #include "candor/stats/spearman.hpp"
@@ -241,16 +240,6 @@ BOOST_AUTO_TEST_CASE(platt_is_that_of_scikit_learn) {
         BOOST_CHECK_SMALL(curve.intercept - intercept, 1.5 * stopped + 1e-12);
         check_near(curve.slope, numbers.real(), 1e-12);
         check_near(curve.intercept, numbers.real(), 1e-12);
-    });
-}
-
-BOOST_AUTO_TEST_CASE(operating_points_are_those_of_scikit_learn) {
-    compare("operating", [](Numbers& numbers) {
-        const std::int64_t n = numbers.integer();
-        const double wanted = numbers.real();
-        const OperatingPoint point = operating_point(numbers.list(n), wanted).value();
-        check_near(point.threshold, numbers.real(), 0x1p-1000);
-        check_near(point.sensitivity, numbers.real(), 0x1p-1000);
     });
 }
 
