@@ -8,6 +8,7 @@ import subprocess
 import time
 import unittest
 
+from cluster import wait_until
 from submitted import CANDOR, SITE, SOURCE, Jobs, main
 
 import h5py
@@ -101,7 +102,7 @@ class Chain(Jobs):
         self.assertIn("must be a whole number", self.submit(WDBC, self.scratch, site="CANDOR_NODES=two\n", code=2))
         out = os.path.join(self.scratch, "too many nodes")
         self.assertIn("nothing of the study was submitted", self.submit(WDBC, out, site="CANDOR_NODES=3\n", code=4))
-        self.assertEqual(self.slurm.run("squeue", "-h").stdout, "")
+        wait_until(lambda: self.slurm.run("squeue", "-h").stdout == "", 20, "an empty queue")
 
     def test_steps_without_pmix_are_refused(self):
         out = os.path.join(self.scratch, "none.h5")
