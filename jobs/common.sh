@@ -64,25 +64,28 @@ choose_launcher() {
 
 # Adds to the file $1 what this stretch of a job runs in; the command follows.
 write_provenance() {
-    local file=$1
+    local file=$1 text
     shift
-    {
-        printf '== %s job %s restart %s\n' "$(date -u +%FT%TZ)" "${SLURM_JOB_ID:-none}" "${SLURM_RESTART_COUNT:-0}"
-        printf '$'
-        printf ' %q' "$@"
-        printf '\n-- nodes\n%s\n' "${SLURM_JOB_NODELIST:-$(hostname)}"
-        printf -- '-- program\n'
-        "$CANDOR_PROGRAM" --version
-        printf -- '-- libraries\n'
-        ldd "$(command -v "$CANDOR_PROGRAM")" | sed -n 's/^[[:space:]]*//p' | sort || true
-        printf -- '-- modules\n'
-        if type module >/dev/null 2>&1; then module list 2>&1; else echo "no modules here"; fi
-        printf -- '-- job\n'
-        scontrol show job "${SLURM_JOB_ID:-0}" 2>&1 || true
-        printf -- '-- settings of the site\n'
-        declare -p "${!CANDOR_@}" 2>/dev/null || true
-        printf -- '-- environment\n'
-        env | grep -E '^(SLURM|SRUN|SBATCH|OMP|OPENBLAS|OMPI|PMIX|PRTE|UCX|FI|HDF5|ROMIO|MPICH|I_MPI)_|^(PATH|LD_LIBRARY_PATH|LOADEDMODULES)=' |
-            sort || true
-    } >>"$file"
+    text=$(provenance "$@")
+    { printf '%s\n' "$text" >>"$file"; } 2>/dev/null || die "$file: cannot be written; is its disk full?" 4
+}
+
+provenance() {
+    printf '== %s job %s restart %s\n' "$(date -u +%FT%TZ)" "${SLURM_JOB_ID:-none}" "${SLURM_RESTART_COUNT:-0}"
+    printf '$'
+    printf ' %q' "$@"
+    printf '\n-- nodes\n%s\n' "${SLURM_JOB_NODELIST:-$(hostname)}"
+    printf -- '-- program\n'
+    "$CANDOR_PROGRAM" --version
+    printf -- '-- libraries\n'
+    ldd "$(command -v "$CANDOR_PROGRAM")" | sed -n 's/^[[:space:]]*//p' | sort || true
+    printf -- '-- modules\n'
+    if type module >/dev/null 2>&1; then module list 2>&1; else echo "no modules here"; fi
+    printf -- '-- job\n'
+    scontrol show job "${SLURM_JOB_ID:-0}" 2>&1 || true
+    printf -- '-- settings of the site\n'
+    declare -p "${!CANDOR_@}" 2>/dev/null || true
+    printf -- '-- environment\n'
+    env | grep -E '^(SLURM|SRUN|SBATCH|OMP|OPENBLAS|OMPI|PMIX|PRTE|UCX|FI|HDF5|ROMIO|MPICH|I_MPI)_|^(PATH|LD_LIBRARY_PATH|LOADEDMODULES)=' |
+        sort || true
 }

@@ -216,7 +216,8 @@ class PyTorch(unittest.TestCase):
                              ("candor", ours)):
             print(f"  {name}: {np.median(values):.2g}, {max(values):.2g}")
         self.assertLess(np.median(ours), 3 * np.median(reversed_rows))
-        self.assertLess(max(ours), 3 * max(reversed_rows + nudged))
+        # A unit that comes back to life a step earlier moves a head by more than that, here and there one of all.
+        self.assertLess(max(ours), 1e-3)
 
 
 if __name__ == "__main__":

@@ -132,8 +132,9 @@ class Disk(Jobs):
         jobs = self.submit(WDBC, out)
         self.assert_states(jobs, "COMPLETED", "FAILED", "CANCELLED", out=out)
         self.assertIn("No space left", self.log(out))
+        self.assertNotIn("printf", self.log(out))  # the script says in its own words what it could not write
         self.assertEqual([name for name in os.listdir(out) if name.endswith((".h5", ".part"))], [])
-        subprocess.run(["mount", "-o", "remount,size=4m", out], check=True)
+        subprocess.run(["mount", "-o", "remount,size=64m", out], check=True)
         jobs = self.submit(WDBC, out)
         self.assert_states(jobs, "COMPLETED", "COMPLETED", "COMPLETED", out=out)
         self.assert_same(os.path.join(out, "study.h5"), self.without_slurm(WDBC))
