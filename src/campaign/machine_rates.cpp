@@ -29,6 +29,7 @@ struct Named {
 
 constexpr Named numbers[] = {
     {"start", &MachineRates::start, "a rank, until it reads its study"},
+    {"open", &MachineRates::open, "a feature file opened"},
     {"audit_value", &MachineRates::audit_value, "a feature read and looked at"},
     {"audit_row", &MachineRates::audit_row, "a row of a feature file joined by its id"},
     {"build", &MachineRates::build, "a row of a census and a list"},
@@ -36,10 +37,14 @@ constexpr Named numbers[] = {
     {"draw", &MachineRates::draw, "a patient in a resample"},
     {"sum", &MachineRates::sum, "a row in a resample, in a rate"},
     {"pair", &MachineRates::pair, "a row in a resample, in an AUROC"},
+    {"tally", &MachineRates::tally, "a resample of a cell"},
     {"rank", &MachineRates::rank, "a row in a resample, in a rank correlation"},
+    {"retention", &MachineRates::retention, "a feature of an erased row compared"},
     {"summary", &MachineRates::summary, "a resample of a statistic, in its interval"},
     {"overlap", &MachineRates::overlap, "a positive of a pair of encoders"},
+    {"overlap_context", &MachineRates::overlap_context, "a context of a pair of encoders"},
     {"write", &MachineRates::write, "a byte of the results file"},
+    {"text", &MachineRates::text, "a text of the results file"},
 };
 
 struct NamedOfSearch {
@@ -50,6 +55,7 @@ struct NamedOfSearch {
 
 constexpr NamedOfSearch of_search[] = {
     {"look", &SearchRates::look, "a census on a rank"},
+    {"look_row", &SearchRates::look_row, "a row looked at for the centre and the directions"},
     {"load", &SearchRates::load, "a row read and centred"},
     {"product", &SearchRates::product, "a pair of rows multiplied and scanned"},
     {"fill", &SearchRates::fill, "a list that a query asks, its first neighbours"},
