@@ -237,9 +237,12 @@ void Player::play_search(Forecast& forecast) const {
         const CensusShape& shape = shape_of(g);
         const std::size_t encoder = encoder_of(group);
         const SearchRates& rates = of_encoder_[encoder];
-        double seconds = real(shape.context_rows) * real(shape.lists) * rates_.build + rates.look +
-                         real(neighbors::rows_looked_at(shape.context_rows)) * rates.look_row +
-                         real(shape.rows) * rates.load;
+        const std::int64_t looked_at = neighbors::rows_looked_at(shape.context_rows),
+                           tried = neighbors::directions_tried(study_.dimensions[encoder]);
+        // Fewer rows than directions span no more of them than they are.
+        const double spanned = looked_at < tried ? real(looked_at) / real(tried) : 1;
+        double seconds = real(shape.context_rows) * real(shape.lists) * rates_.build + spanned * rates.look +
+                         real(looked_at) * rates.look_row + real(shape.rows) * rates.load;
         if (open_encoder[rank] != encoder) open_files[rank].clear();
         open_encoder[rank] = encoder;
         std::int64_t width = 0;

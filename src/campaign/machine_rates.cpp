@@ -20,6 +20,10 @@ namespace candor::campaign {
 
 namespace {
 
+constexpr std::string_view first_line =
+    "# What candor's pieces of work take on one thread of this machine, in seconds. Written by candor "
+    "bench\n";
+
 /// The single numbers, as they are called in a profile.
 struct Named {
     const char* key;
@@ -108,11 +112,9 @@ SearchRates MachineRates::at(std::int64_t dimension) const {
 }
 
 std::string format_rates(const MachineRates& rates) {
-    std::string text =
-        "# What candor's pieces of work take on one thread of this machine, in seconds. Written by candor "
-        "bench\n"
-        "# --profile for candor plan --profile; measure anew where the machine or the build changes.\n\n"
-        "machine = \"";
+    std::string text = std::string(first_line) +
+                       "# --profile for candor plan --profile; measure anew where the machine or the build "
+                       "changes.\n\nmachine = \"";
     for (const char c : rates.machine) {
         if (c == '"' || c == '\\') text += '\\';
         text += c;
@@ -167,6 +169,10 @@ MachineRates parse_rates(const std::string& file, std::string_view text) {
     }
     search.finish();
     return rates;
+}
+
+bool is_rates_file(const std::string& path) {
+    return read_file(path).starts_with(first_line);
 }
 
 MachineRates read_rates(const std::string& path) {

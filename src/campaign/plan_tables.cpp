@@ -96,7 +96,8 @@ std::vector<std::string> scaling_warnings(std::span<const Forecast> forecasts) {
         const auto at = std::ranges::find_if(forecasts, holds);
         return at == forecasts.end() ? nullptr : &*at;
     };
-    const Forecast* const fixed = first([](const Forecast& f) { return f.fixed_share() > most_fixed; });
+    const Forecast* const fixed =
+        first([](const Forecast& f) { return f.ranks > 1 && f.fixed_share() > most_fixed; });
     if (fixed != nullptr) {
         lines.push_back("at " + ranks_text(*fixed) +
                         " what every rank does alike (starting, reading, drawing "

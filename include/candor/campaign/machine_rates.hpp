@@ -55,6 +55,10 @@ std::string format_rates(const MachineRates& rates);
 ///         that is not above 0, dimensions that do not rise.
 MachineRates parse_rates(const std::string& file, std::string_view text);
 
+/// Whether `path` begins as write_rates begins a profile, of whatever version. @throws DataError where it
+/// cannot be read.
+bool is_rates_file(const std::string& path);
+
 /// The profile that `path` holds. @throws as parse_rates; DataError where it cannot be read.
 MachineRates read_rates(const std::string& path);
 
