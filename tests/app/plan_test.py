@@ -127,7 +127,7 @@ class Plan(Case):
         work = self.table("work", study=study)
         self.assertEqual([(row["rows"], row["contexts"], row["cells"], row["searches"]) for row in work], [(60, 1, 2, 2)])
         self.assertEqual(candor("run", study, "-o", self.path("one/o.h5")).returncode, 3)
-        self.refused(3, "t.csv", "plan", study, "--profile", self.profile, "--set", "operator.k=40")
+        self.refused(3, "no cell of task", "plan", study, "--profile", self.profile, "--set", "operator.k=40")
 
     def test_ranks(self):
         scaling = self.table("scaling", "--ranks", "48")

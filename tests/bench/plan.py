@@ -9,8 +9,8 @@ each rank has its share. Without studies: those of inputs/ and made ones (`cando
 at scales 0.02 and 0.05), which take 1.2 GB of the folder for temporary files until the end. Without --profile
 the machine is measured first. Stages below a hundredth of a study are not printed without --all.
 
-On several ranks a rank that waits for others is busy too (Open MPI polls): the column `waiting` says what part
-of the measured seconds the plan does not call work, beside what the plan's own slowest ranks leave idle.
+On several ranks the column `waiting` says how long ranks that are done sooner wait for the slowest one, as
+planned: where MPI polls, such seconds are measured as busy ones.
 """
 
 import argparse
