@@ -490,8 +490,8 @@ void Player::play_memory(Forecast& forecast) const {
             tallied[rank] = std::max(tallied[rank], tallied_here[rank]);
     }
     for (std::size_t rank = 0; rank < count; ++rank) counted[rank] = tallied[rank] + sent[rank];
-    // Findings go to rank 0 as bytes and are there both as bytes and as numbers for a while.
-    counted[0] = std::max(counted[0], 2 * gathered);
+    // Findings go to rank 0 as bytes: there its own are for a while, those of all, and the numbers.
+    counted[0] = std::max(counted[0], sent[0] + 2 * gathered);
     for (std::size_t rank = 0; rank < count; ++rank) {
         const std::int64_t beside = resident_ + found[rank];
         forecast.memory = std::max(forecast.memory, beside + std::max(census[rank], counted[rank]));
