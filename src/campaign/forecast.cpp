@@ -489,9 +489,10 @@ void Player::play_memory(Forecast& forecast) const {
         for (std::size_t rank = 0; rank < count; ++rank)
             tallied[rank] = std::max(tallied[rank], tallied_here[rank]);
     }
-    for (std::size_t rank = 0; rank < count; ++rank) counted[rank] = tallied[rank] + sent[rank];
-    // Findings go to rank 0 as bytes: there its own are for a while, those of all, and the numbers.
-    counted[0] = std::max(counted[0], sent[0] + 2 * gathered);
+    // What is sent is written to bytes that double where they grow. On rank 0 there are for a while its own,
+    // those of all ranks, and the numbers.
+    for (std::size_t rank = 0; rank < count; ++rank) counted[rank] = tallied[rank] + 2 * sent[rank];
+    counted[0] = std::max(counted[0], 2 * sent[0] + 2 * gathered);
     for (std::size_t rank = 0; rank < count; ++rank) {
         const std::int64_t beside = resident_ + found[rank];
         forecast.memory = std::max(forecast.memory, beside + std::max(census[rank], counted[rank]));

@@ -193,7 +193,7 @@ class Commands(unittest.TestCase):
             self.assertIn("worst", printed)
 
     def test_the_benchmarks_are_those_that_are_shown(self):
-        command = block_with("sh", "candor bench").strip()
+        command = block_with("sh", "candor bench\n").strip()
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn("vectors", run(command + " --only cell-64 --rounds 1", folder))
             listed = subprocess.run([CANDOR, "bench", "--only", "none"], capture_output=True, text=True).stderr
