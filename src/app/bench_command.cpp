@@ -160,13 +160,10 @@ void require_profile_name(const Options& options) {
     if (!std::filesystem::exists(options.profile)) return;
     if (!options.overwrite)
         throw UsageError(options.profile, "exists; name another file or give --overwrite");
-    try {
-        campaign::read_rates(options.profile);
-    } catch (const Error&) {
-        throw UsageError(options.profile,
-                         "is no profile of candor bench, and --overwrite replaces nothing else; name another "
-                         "file or remove it yourself");
-    }
+    if (std::filesystem::is_regular_file(options.profile) && campaign::is_rates_file(options.profile)) return;
+    throw UsageError(options.profile,
+                     "is no profile of candor bench, and --overwrite replaces nothing else; name another "
+                     "file or remove it yourself");
 }
 
 void write_profile(const parallel::Communicator& world, const Options& options, const Log& log) {

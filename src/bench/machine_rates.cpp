@@ -20,10 +20,12 @@
 #include "candor/campaign/audit.hpp"
 #include "candor/campaign/encoder_features.hpp"
 #include "candor/campaign/forecast.hpp"
+#include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/search_plan.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/instruments/blind_set.hpp"
+#include "candor/instruments/retention.hpp"
 #include "candor/instruments/summary.hpp"
 #include "candor/instruments/tally.hpp"
 #include "candor/linalg/gemm.hpp"
@@ -64,7 +66,7 @@ std::pair<double, double> solve(double a1, double b1, double c1, double a2, doub
 
 /// What the search of one task under one encoder took, and of what it was.
 struct Searched {
-    double rows = 0, context_rows = 0, lists = 0, asked = 0, products = 0;
+    double rows = 0, looked_at = 0, context_rows = 0, lists = 0, asked = 0, products = 0;
     double build = 0, load = 0, meet = 0, decide = 0;
 };
 
@@ -73,6 +75,7 @@ Searched search(const neighbors::RowSource& rows, std::span<const neighbors::Que
     const neighbors::SearchOptions options;
     Searched of;
     of.rows = of.context_rows = static_cast<double>(rows.rows());
+    of.looked_at = static_cast<double>(neighbors::rows_looked_at(rows.rows()));
     of.lists = static_cast<double>(questions.size());
     for (const neighbors::Question& question : questions)
         of.asked += static_cast<double>(question.queries.size());
@@ -126,15 +129,19 @@ void measure_search(const campaign::Inputs& inputs, const std::vector<campaign::
                     const std::vector<std::int64_t>& dimensions, campaign::MachineRates& rates) {
     std::vector<double> build;
     for (std::size_t e = 0; e < dimensions.size(); ++e) {
-        const Searched small = search(inputs, work[0], e), large = search(inputs, work[1], e);
+        const Searched few = search(inputs, work[0], e), some = search(inputs, work[1], e),
+                       many = search(inputs, work[2], e);
         campaign::SearchRates of;
         of.dimension = dimensions[e];
-        std::tie(of.look, of.load) = solve(1, small.rows, small.load, 1, large.rows, large.load);
+        // As many rows of both larger ones are looked at: what more rows take is the reading.
+        of.load = positive((many.load - some.load) / (many.rows - some.rows));
+        std::tie(of.look, of.look_row) = solve(1, few.looked_at, few.load - few.rows * of.load, 1,
+                                               some.looked_at, some.load - some.rows * of.load);
         std::tie(of.product, of.fill) =
-            solve(small.products, small.asked, small.meet, large.products, large.asked, large.meet);
-        of.decide = positive(large.decide / large.asked);
+            solve(some.products, some.asked, some.meet, many.products, many.asked, many.meet);
+        of.decide = positive(many.decide / many.asked);
         rates.search.push_back(of);
-        build.push_back(large.build / (large.context_rows * large.lists));
+        build.push_back(many.build / (many.context_rows * many.lists));
     }
     rates.build = positive(median(build));
 }
@@ -142,19 +149,23 @@ void measure_search(const campaign::Inputs& inputs, const std::vector<campaign::
 void measure_audit(const parallel::Communicator& world, const campaign::Inputs& inputs,
                    const std::vector<study::Pool>& drafts, const std::vector<std::int64_t>& dimensions,
                    campaign::MachineRates& rates) {
-    // One encoder of few columns and one of many, each over all datasets.
-    const auto of_encoder = [&](std::size_t encoder) {
+    // One file each: of few rows, of many, and of as many that are long.
+    const auto of_file = [&](std::size_t encoder, std::size_t task) {
         campaign::Inputs one = inputs;
-        for (study::Task& task : one.study.tasks) task.encoders = {encoder};
+        one.study.tasks = {inputs.study.tasks[task]};
+        one.study.tasks.front().encoders = {encoder};
         parallel::StopRequest never;
-        return seconds([&] { campaign::audit_features_mpi(world, one, drafts, never); });
+        return seconds([&] { campaign::audit_features_mpi(world, one, {drafts[task]}, never); });
     };
-    double rows = 0;
-    for (const study::Pool& draft : drafts) rows += static_cast<double>(draft.rows());
-    const std::size_t last = dimensions.size() - 1;
-    std::tie(rates.audit_value, rates.audit_row) =
-        solve(rows * static_cast<double>(dimensions[0]), rows, of_encoder(0),
-              rows * static_cast<double>(dimensions[last]), rows, of_encoder(last));
+    const std::size_t longest = dimensions.size() - 1, largest = drafts.size() - 1;
+    const auto few = static_cast<double>(drafts[0].rows()),
+               many = static_cast<double>(drafts[largest].rows());
+    const double of_few = of_file(0, 0), of_many = of_file(0, largest);
+    rates.audit_value = positive((of_file(longest, largest) - of_many) /
+                                 (many * static_cast<double>(dimensions[longest] - dimensions[0])));
+    const double of_row = static_cast<double>(dimensions[0]) * rates.audit_value;
+    std::tie(rates.open, rates.audit_row) =
+        solve(1, few, of_few - few * of_row, 1, many, of_many - many * of_row);
 }
 
 void measure_bootstrap(campaign::MachineRates& rates) {
@@ -224,18 +235,79 @@ void measure_bootstrap(campaign::MachineRates& rates) {
                              (times * campaign::statistics_of_a_summary * resamples));
 }
 
-/// An overlap over some contexts.
-double measure_overlap() {
-    constexpr std::int64_t contexts = 6, positives = 1000;
-    const std::vector<instruments::ContextOverlap> of(contexts, {positives, 400, 350, 180});
-    constexpr int times = 20;
-    const double taken = seconds([&] {
-        for (int i = 0; i < times; ++i) instruments::pair_overlap(of);
-    });
-    return positive(taken / (times * contexts * positives * std::sqrt(contexts)));
+/// Cells of few positives counted under several encoders, what they found made up: what is left beside the
+/// parts that grow with the cells.
+double measure_tally(const parallel::Communicator& world, const campaign::Inputs& inputs,
+                     const campaign::TaskWork& work, const campaign::MachineRates& rates) {
+    const study::Study& study = inputs.study;
+    const Stream made(0, "rates/found", 0);
+    const auto resamples = static_cast<double>(study.bootstrap.resamples);
+    std::vector<campaign::Found> found;
+    double known = static_cast<double>(work.pool.clusters) * resamples * rates.draw;
+    std::uint64_t at = 0;
+    for (std::size_t encoder = 0; encoder < study.tasks[work.task].encoders.size(); ++encoder) {
+        for (std::size_t c = 0; c < work.cells.size(); ++c) {
+            const study::Cell& cell = work.cells[c];
+            if (!cell.scored()) continue;
+            campaign::Found one{work.task, encoder, c, {}, {{}}};
+            for (std::int64_t q = 0; q < std::ssize(cell.queries); ++q) {
+                one.primary.push_back({made.uniform(at), made.uniform(at + 1), 0.5});
+                if (q < cell.positive_queries)
+                    one.sign.front().push_back(one.primary.back().margin() > 0 ? 1 : -1);
+                at += 2;
+            }
+            const auto all = static_cast<double>(cell.queries.size());
+            known += all * rates.counting +
+                     resamples * (campaign::summed_rows(static_cast<double>(cell.positive_queries), all, 1) *
+                                      rates.sum +
+                                  all * rates.pair);
+            found.push_back(std::move(one));
+        }
+    }
+    std::vector<campaign::TaskWork> before(work.task + 1);
+    before.back() = work;
+    const Log silent(Verbosity::quiet, false);
+    parallel::StopRequest never;
+    const double taken = seconds([&] { campaign::count_mpi(world, study, before, found, 1, never, silent); });
+    return positive((taken - known) / (static_cast<double>(found.size()) * resamples));
 }
 
-double measure_write(const parallel::Communicator& world, const std::string& path) {
+/// Overlaps over contexts of many positives and of few.
+void measure_overlap(campaign::MachineRates& rates) {
+    constexpr int contexts = 6, times = 20;
+    const auto of_size = [&](const instruments::ContextOverlap& one) {
+        const std::vector<instruments::ContextOverlap> of(contexts, one);
+        return seconds([&] {
+                   for (int i = 0; i < times; ++i) instruments::pair_overlap(of);
+               }) /
+               times;
+    };
+    const double root = std::sqrt(contexts);
+    std::tie(rates.overlap, rates.overlap_context) =
+        solve(contexts * 1000 * root, contexts, of_size({1000, 400, 350, 180}), contexts * 10 * root,
+              contexts, of_size({10, 4, 3, 2}));
+}
+
+/// Rows of 1,000 columns compared with others.
+double measure_retention() {
+    constexpr std::int64_t cols = 1000;
+    constexpr int times = 200;
+    std::vector<double> a, b;
+    const Stream value(0, "rates/erased", 0);
+    for (std::uint64_t i = 0; i < cols; ++i) {
+        a.push_back(value.uniform(2 * i) - 0.5);
+        b.push_back(value.uniform(2 * i + 1) - 0.5);
+    }
+    double sum = 0;
+    const double taken = seconds([&] {
+        for (int i = 0; i < times; ++i) sum += instruments::retention(a, b);
+    });
+    CANDOR_REQUIRE(std::isfinite(sum), "a retention");
+    return positive(taken / (times * cols));
+}
+
+void measure_write(const parallel::Communicator& world, const std::string& path,
+                   campaign::MachineRates& rates) {
     constexpr std::int64_t rows = 8, cols = 200'000;
     const std::vector<double> values(cols, 1.0);
     const double taken = processor_seconds([&] {
@@ -246,7 +318,15 @@ double measure_write(const parallel::Communicator& world, const std::string& pat
         file.write("/values", pieces);
         file.finish();
     });
-    return positive(taken / (rows * cols * static_cast<double>(sizeof(double))));
+    rates.write = positive(taken / (rows * cols * static_cast<double>(sizeof(double))));
+    std::vector<std::string> texts;
+    for (std::int64_t i = 0; i < cols; ++i) texts.push_back("image-" + std::to_string(i));
+    rates.text = positive(processor_seconds([&] {
+                              store::ResultsWriter file(path + ".texts", world);
+                              file.texts("/texts", texts);
+                              file.finish();
+                          }) /
+                          cols);
 }
 
 std::string machine_name() {
@@ -259,7 +339,7 @@ std::string machine_name() {
 
 campaign::MachineRates measure_rates(const parallel::Communicator& world, double start, const Log& log) {
     CANDOR_REQUIRE(world.size() == 1, "rates are those of one rank");
-    const std::vector<std::int64_t> sizes{1500, 6000}, dimensions{16, 64, 384, 1024};
+    const std::vector<std::int64_t> sizes{250, 1500, 6000}, dimensions{16, 64, 384, 1024};
     campaign::MachineRates rates;
     rates.machine = machine_name();
     rates.start = positive(start);
@@ -279,8 +359,11 @@ campaign::MachineRates measure_rates(const parallel::Communicator& world, double
     measure_search(inputs, work, dimensions, rates);
     log.detail("measuring the bootstrap");
     measure_bootstrap(rates);
-    rates.overlap = measure_overlap();
-    rates.write = measure_write(world, (folder.path() / "written.h5").string());
+    rates.tally = measure_tally(world, inputs, work[0], rates);
+    measure_overlap(rates);
+    rates.retention = measure_retention();
+    log.detail("measuring the results file");
+    measure_write(world, (folder.path() / "written.h5").string(), rates);
     return rates;
 }
 

@@ -189,6 +189,11 @@ void Player::play_audit(Forecast& forecast) const {
     for (std::size_t w = 0; w < study_.work.size(); ++w) {
         for (const std::int32_t d : study_.work[w].pool.dataset) ++rows_of[{w, static_cast<std::size_t>(d)}];
     }
+    // An encoder's files are one rank's: with as many ranks as encoders no more can share them.
+    const bool one_each = forecast.ranks >= static_cast<int>(of().encoders.size());
+    const auto add = [&](std::size_t rank, double seconds) {
+        one_each ? ranks.add_fixed(rank, seconds) : ranks.add(rank, seconds);
+    };
     for (const auto& [key, header] : study_.features) {
         const auto& [encoder, dataset] = key;
         const auto rank = encoder % static_cast<std::size_t>(forecast.ranks);
@@ -199,14 +204,14 @@ void Player::play_audit(Forecast& forecast) const {
             if (std::ranges::find(task.encoders, encoder) == task.encoders.end()) continue;
             used = std::max(used, rows_of[{w, dataset}]);
         }
-        ranks.add_fixed(rank, real(used) * real(header.dimension) * rates_.audit_value +
-                                  real(header.rows) * rates_.audit_row);
+        add(rank, rates_.open + real(used) * real(header.dimension) * rates_.audit_value +
+                      real(header.rows) * rates_.audit_row);
         forecast.bytes_read += header.rows * header.dimension * store::size_of(header.type);
     }
     for (const auto& [key, header] : study_.erased) {
-        ranks.add_fixed(key.first % static_cast<std::size_t>(forecast.ranks),
-                        real(header.rows) * real(header.dimension) * rates_.audit_value +
-                            2 * real(header.rows) * rates_.audit_row);
+        add(key.first % static_cast<std::size_t>(forecast.ranks),
+            rates_.open + real(header.rows) * real(header.dimension) * rates_.audit_value +
+                2 * real(header.rows) * rates_.audit_row);
         forecast.bytes_read += header.rows * header.dimension * store::size_of(header.type);
     }
     ranks.into(begin(forecast, "audit"));
@@ -232,8 +237,12 @@ void Player::play_search(Forecast& forecast) const {
         const CensusShape& shape = shape_of(g);
         const std::size_t encoder = encoder_of(group);
         const SearchRates& rates = of_encoder_[encoder];
-        double seconds = real(shape.context_rows) * real(shape.lists) * rates_.build + rates.look +
-                         real(shape.rows) * rates.load;
+        const std::int64_t looked_at = neighbors::rows_looked_at(shape.context_rows),
+                           tried = neighbors::directions_tried(study_.dimensions[encoder]);
+        // Fewer rows than directions span no more of them than they are.
+        const double spanned = looked_at < tried ? real(looked_at) / real(tried) : 1;
+        double seconds = real(shape.context_rows) * real(shape.lists) * rates_.build + spanned * rates.look +
+                         real(looked_at) * rates.look_row + real(shape.rows) * rates.load;
         if (open_encoder[rank] != encoder) open_files[rank].clear();
         open_encoder[rank] = encoder;
         std::int64_t width = 0;
@@ -243,10 +252,11 @@ void Player::play_search(Forecast& forecast) const {
         for (const std::size_t dataset : datasets) {
             const store::FeatureHeader& header = study_.features.at({encoder, dataset});
             width = std::max(width, store::size_of(header.type));
-            if (open_files[rank].insert(dataset).second && header.has_ids)
-                seconds += real(header.rows) * rates_.audit_row;
+            if (open_files[rank].insert(dataset).second)
+                seconds += rates_.open + (header.has_ids ? real(header.rows) * rates_.audit_row : 0);
         }
-        ranks.add_fixed(rank, seconds);
+        // What several ranks make for themselves, more ranks do not make shorter.
+        shared[g] ? ranks.add_fixed(rank, seconds) : ranks.add(rank, seconds);
         bytes[rank] += shape.rows * study_.dimensions[encoder] * width;
     };
 
@@ -314,12 +324,9 @@ void Player::play_count(Forecast& forecast) const {
             if (!cell.scored()) continue;
             const double positives = real(cell.positive_queries), all = real(std::ssize(cell.queries));
             const double rules = real(rules_of(work, cell));
-            // Columns of sums: discordant about half of the time and queries under every rule, and for the
-            // primary one positives and both labels' right answers too.
-            const double sums = 1.5 * positives * rules + 1.5 * all;
-            const double seconds = all * rules * rates_.counting +
-                                   resamples * (sums * rates_.sum + all * rates_.pair +
-                                                rules * statistics_of_a_summary * rates_.summary);
+            const double seconds =
+                all * rules * rates_.counting + resamples * (summed_rows(positives, all, rules) * rates_.sum +
+                                                             all * rates_.pair + rules * rates_.tally);
             for (std::size_t e = 0; e < encoders; ++e) {
                 const auto rank =
                     static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(cell.finding)));
@@ -351,10 +358,13 @@ void Player::play_overlap(Forecast& forecast) const {
             task.first += 1;
             task.second += real(cell.positive_queries);
         }
+        const auto cost_of = [&](const std::pair<double, double>& level) {
+            const auto& [contexts, positives] = level;
+            return positives * std::sqrt(contexts) * rates_.overlap + contexts * rates_.overlap_context;
+        };
         for (std::size_t pair = 0; pair < encoders * (encoders - 1) / 2; ++pair) {
-            for (const auto& [finding, size] : findings)
-                costs.push_back(size.second * std::sqrt(size.first) * rates_.overlap);
-            costs.push_back(task.second * std::sqrt(task.first) * rates_.overlap);
+            for (const auto& [finding, size] : findings) costs.push_back(cost_of(size));
+            costs.push_back(cost_of(task));
         }
         const double resamples = real(of().bootstrap.resamples);
         ranks.add_fixed(0, drawing(w) + resamples * (2 * task.second * rates_.sum +
@@ -383,8 +393,11 @@ void Player::play_retention(Forecast& forecast) const {
                 const auto at = study_.erased.find({encoder, dataset});
                 if (at == study_.erased.end()) continue;
                 rows += real(at->second.rows);
-                seconds += real(at->second.rows) *
-                           (2 * real(at->second.dimension) * rates_.audit_value + 2 * rates_.audit_row);
+                const store::FeatureHeader& original = study_.features.at({encoder, dataset});
+                seconds += 2 * rates_.open + real(original.rows) * rates_.audit_row +
+                           real(at->second.rows) *
+                               (real(at->second.dimension) * (2 * rates_.audit_value + rates_.retention) +
+                                rates_.audit_row);
             }
             if (rows == 0) continue;
             jobs.push_back({w, seconds + rows * real(of().bootstrap.resamples) * rates_.rank});
@@ -424,12 +437,12 @@ void Player::play_write(Forecast& forecast) const {
     for (const TaskWork& work : study_.work) {
         const double encoders = real(std::ssize(of().tasks[work.task].encoders));
         shared += real(work.cases) * encoders * 4 * sizeof(double);
-        constexpr double text_bytes = 100;  // ids, patient, context and finding of a case
-        of_root += real(work.cases) * text_bytes;
+        constexpr double texts = 5;  // image, dataset, patient, context and finding of a case
+        of_root += real(work.cases) * texts;
     }
     for (std::size_t rank = 0; rank < ranks.all.size(); ++rank)
-        ranks.add_fixed(rank, shared / real(forecast.ranks) * rates_.write);
-    ranks.add_fixed(0, of_root * rates_.write);
+        ranks.add(rank, shared / real(forecast.ranks) * rates_.write);
+    ranks.add_fixed(0, of_root * rates_.text);
     ranks.into(begin(forecast, "write"));
 }
 
@@ -437,6 +450,8 @@ void Player::play_write(Forecast& forecast) const {
 void Player::play_memory(Forecast& forecast) const {
     const auto count = static_cast<std::size_t>(forecast.ranks);
     std::vector<std::int64_t> census(count), least(count), found(count), counted(count);
+    // Tallies of a rank: of the cells of the task that has most of them, and of all findings.
+    std::vector<std::int64_t> tallied(count), sent(count);
     const auto widen = [&](std::size_t rank, std::size_t group) {
         census[rank] = std::max(census[rank], full_memory_[group]);
         least[rank] = std::max(least[rank], least_memory_[group]);
@@ -447,27 +462,37 @@ void Player::play_memory(Forecast& forecast) const {
     std::int64_t gathered = 0;
     for (std::size_t w = 0; w < study_.work.size(); ++w) {
         const TaskWork& work = study_.work[w];
-        const std::size_t encoders = of().tasks[work.task].encoders.size();
+        const std::int64_t of_tally =
+            of().bootstrap.resamples * static_cast<std::int64_t>(sizeof(instruments::Counts));
+        std::map<std::int32_t, std::int64_t> findings;  // rules that score some cell of each
         for (const study::Cell& cell : work.cells) {
-            if (!cell.scored()) continue;
-            const auto answers =
-                std::ssize(cell.queries) * static_cast<std::int64_t>(sizeof(instruments::Discordance)) +
-                cell.positive_queries * std::ssize(cell.candidates);
-            const auto tally = rules_of(work, cell) * of().bootstrap.resamples *
-                               static_cast<std::int64_t>(sizeof(instruments::Counts));
-            for (std::size_t e = 0; e < encoders; ++e) {
+            if (!cell.scored() || cell.pooled_reference) continue;
+            findings[cell.finding] = std::max(findings[cell.finding], rules_of(work, cell));
+        }
+        std::vector<std::int64_t> tallied_here(count);
+        for (std::size_t e = 0; e < of().tasks[work.task].encoders.size(); ++e) {
+            for (const study::Cell& cell : work.cells) {
+                if (!cell.scored()) continue;
                 const auto rank =
                     static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(cell.finding)));
-                found[rank] += answers;
-                counted[rank] += tally;
+                found[rank] +=
+                    std::ssize(cell.queries) * static_cast<std::int64_t>(sizeof(instruments::Discordance)) +
+                    cell.positive_queries * std::ssize(cell.candidates);
+                tallied_here[rank] += rules_of(work, cell) * of_tally;
+            }
+            for (const auto& [finding, rules] : findings) {
+                sent[static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(finding)))] +=
+                    rules * of_tally;
+                gathered += rules * of_tally;
             }
         }
-        gathered += std::ssize(of().tasks[work.task].findings) * static_cast<std::int64_t>(encoders) *
-                    std::ssize(work.rules) * of().bootstrap.resamples *
-                    static_cast<std::int64_t>(sizeof(instruments::Counts));
+        for (std::size_t rank = 0; rank < count; ++rank)
+            tallied[rank] = std::max(tallied[rank], tallied_here[rank]);
     }
-    // Findings go to rank 0 as bytes and are there both as bytes and as numbers for a while.
-    counted[0] += 2 * gathered;
+    // What is sent is written to bytes that double where they grow. On rank 0 there are for a while its own,
+    // those of all ranks, and the numbers.
+    for (std::size_t rank = 0; rank < count; ++rank) counted[rank] = tallied[rank] + 2 * sent[rank];
+    counted[0] = std::max(counted[0], 2 * sent[0] + 2 * gathered);
     for (std::size_t rank = 0; rank < count; ++rank) {
         const std::int64_t beside = resident_ + found[rank];
         forecast.memory = std::max(forecast.memory, beside + std::max(census[rank], counted[rank]));

@@ -20,6 +20,10 @@ namespace candor::campaign {
 
 namespace {
 
+constexpr std::string_view first_line =
+    "# What candor's pieces of work take on one thread of this machine, in seconds. Written by candor "
+    "bench\n";
+
 /// The single numbers, as they are called in a profile.
 struct Named {
     const char* key;
@@ -29,6 +33,7 @@ struct Named {
 
 constexpr Named numbers[] = {
     {"start", &MachineRates::start, "a rank, until it reads its study"},
+    {"open", &MachineRates::open, "a feature file opened"},
     {"audit_value", &MachineRates::audit_value, "a feature read and looked at"},
     {"audit_row", &MachineRates::audit_row, "a row of a feature file joined by its id"},
     {"build", &MachineRates::build, "a row of a census and a list"},
@@ -36,10 +41,14 @@ constexpr Named numbers[] = {
     {"draw", &MachineRates::draw, "a patient in a resample"},
     {"sum", &MachineRates::sum, "a row in a resample, in a rate"},
     {"pair", &MachineRates::pair, "a row in a resample, in an AUROC"},
+    {"tally", &MachineRates::tally, "a resample of a cell"},
     {"rank", &MachineRates::rank, "a row in a resample, in a rank correlation"},
+    {"retention", &MachineRates::retention, "a feature of an erased row compared"},
     {"summary", &MachineRates::summary, "a resample of a statistic, in its interval"},
     {"overlap", &MachineRates::overlap, "a positive of a pair of encoders"},
+    {"overlap_context", &MachineRates::overlap_context, "a context of a pair of encoders"},
     {"write", &MachineRates::write, "a byte of the results file"},
+    {"text", &MachineRates::text, "a text of the results file"},
 };
 
 struct NamedOfSearch {
@@ -50,6 +59,7 @@ struct NamedOfSearch {
 
 constexpr NamedOfSearch of_search[] = {
     {"look", &SearchRates::look, "a census on a rank"},
+    {"look_row", &SearchRates::look_row, "a row looked at for the centre and the directions"},
     {"load", &SearchRates::load, "a row read and centred"},
     {"product", &SearchRates::product, "a pair of rows multiplied and scanned"},
     {"fill", &SearchRates::fill, "a list that a query asks, its first neighbours"},
@@ -102,11 +112,9 @@ SearchRates MachineRates::at(std::int64_t dimension) const {
 }
 
 std::string format_rates(const MachineRates& rates) {
-    std::string text =
-        "# What candor's pieces of work take on one thread of this machine, in seconds. Written by candor "
-        "bench\n"
-        "# --profile for candor plan --profile; measure anew where the machine or the build changes.\n\n"
-        "machine = \"";
+    std::string text = std::string(first_line) +
+                       "# --profile for candor plan --profile; measure anew where the machine or the build "
+                       "changes.\n\nmachine = \"";
     for (const char c : rates.machine) {
         if (c == '"' || c == '\\') text += '\\';
         text += c;
@@ -161,6 +169,10 @@ MachineRates parse_rates(const std::string& file, std::string_view text) {
     }
     search.finish();
     return rates;
+}
+
+bool is_rates_file(const std::string& path) {
+    return read_file(path).starts_with(first_line);
 }
 
 MachineRates read_rates(const std::string& path) {

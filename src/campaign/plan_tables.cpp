@@ -96,7 +96,8 @@ std::vector<std::string> scaling_warnings(std::span<const Forecast> forecasts) {
         const auto at = std::ranges::find_if(forecasts, holds);
         return at == forecasts.end() ? nullptr : &*at;
     };
-    const Forecast* const fixed = first([](const Forecast& f) { return f.fixed_share() > most_fixed; });
+    const Forecast* const fixed =
+        first([](const Forecast& f) { return f.ranks > 1 && f.fixed_share() > most_fixed; });
     if (fixed != nullptr) {
         lines.push_back("at " + ranks_text(*fixed) +
                         " what every rank does alike (starting, reading, drawing "
@@ -108,8 +109,9 @@ std::vector<std::string> scaling_warnings(std::span<const Forecast> forecasts) {
     const Forecast* const idle = first([](const Forecast& f) { return f.tasks < f.ranks; });
     if (idle != nullptr) {
         lines.push_back("at " + ranks_text(*idle) + " there are " + std::to_string(idle->tasks) +
-                        " pieces of the search for them all, " + std::to_string(idle->idle) +
-                        " ranks have none: use fewer ranks, or a larger pool ([pool] rows)");
+                        " pieces of the search for them all, " +
+                        (idle->idle == 1 ? "1 rank has" : std::to_string(idle->idle) + " ranks have") +
+                        " none: use fewer ranks, or a larger pool ([pool] rows)");
     }
     const Forecast* const uneven = first([](const Forecast& f) { return f.balance < least_balance; });
     if (uneven != nullptr) {
@@ -118,9 +120,9 @@ std::vector<std::string> scaling_warnings(std::span<const Forecast> forecasts) {
     }
     const Forecast* const long_one = first([](const Forecast& f) {
         const StageForecast* const search = f.stage("search");
-        return search != nullptr && f.longest_task > longest_share * search->slowest;
+        return f.ranks > 1 && search != nullptr && f.longest_task > longest_share * search->slowest;
     });
-    if (long_one != nullptr && long_one->ranks > 1) {
+    if (long_one != nullptr) {
         lines.push_back("at " + ranks_text(*long_one) + " one piece of the search takes " +
                         percent(long_one->longest_task / long_one->stage("search")->slowest) +
                         " of its time: more ranks will not share it evenly");

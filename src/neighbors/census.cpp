@@ -778,6 +778,14 @@ std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool double
     return memory.fixed + std::min(memory.sinks, memory.packed) + 2 * memory.panel;
 }
 
+std::int64_t rows_looked_at(std::int64_t rows) {
+    return std::ssize(rows_to_look_at(rows));
+}
+
+std::int64_t directions_tried(std::int64_t dimension) {
+    return directions_to_try(dimension);
+}
+
 double products_of(std::int64_t rows, std::span<const Question> questions) {
     std::vector<bool> candidate(static_cast<std::size_t>(rows)), query(candidate.size());
     for (const Question& question : questions) {

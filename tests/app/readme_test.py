@@ -95,6 +95,26 @@ class OwnFeatures(unittest.TestCase):
         for text in ("No input stands against a run.", "rad-dino", "dinov3-l", "pneumothorax"):
             self.assertIn(text, self.shown)
 
+    def test_the_plan_has_the_tables_that_are_told_of(self):
+        run(block_with("sh", "candor plan"), self.folder)
+        with open(os.path.join(self.folder, "scaling.csv")) as f:
+            self.assertTrue(f.read().startswith("ranks,seconds,"))
+        told = {}
+        for line in section("What will it take").splitlines():
+            cells = [cell.strip() for cell in line.split("|")]
+            if len(cells) == 5 and names_in(cells[2]):
+                table = (names_in(cells[1]) or {table}).pop()
+                told.setdefault(table, []).extend(re.findall(r"`(\w+)`", cells[2]))
+        self.assertEqual(list(told), ["work", "stages", "scaling"])
+        for table, columns in told.items():
+            shown = run(f"candor plan chest.toml {table} --profile machine.toml --format csv", self.folder)
+            self.assertEqual(sorted(shown.splitlines()[0].split(",")), sorted(columns))
+        warnings = re.findall(r"^\| `([^`]+)` \| .*(?:fewer|likewise|evenly)", section("What will it take"), re.M)
+        self.assertEqual(len(warnings), 4)
+        shown = run("candor plan chest.toml --profile machine.toml", self.folder)
+        said = [w for w in warnings if all(part in shown for part in re.split(r" ?\.\.\. ?|N", w))]
+        self.assertGreaterEqual(len(said), 3, shown)
+
     def test_reading_in_python(self):
         printed = run(block_with("python", "pandas"), self.folder, python=True)
         self.assertIn("rad-dino", printed)
@@ -173,7 +193,7 @@ class Commands(unittest.TestCase):
             self.assertIn("worst", printed)
 
     def test_the_benchmarks_are_those_that_are_shown(self):
-        command = block_with("sh", "candor bench").strip()
+        command = block_with("sh", "candor bench\n").strip()
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn("vectors", run(command + " --only cell-64 --rounds 1", folder))
             listed = subprocess.run([CANDOR, "bench", "--only", "none"], capture_output=True, text=True).stderr
@@ -181,7 +201,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(shown, listed.strip().split("there are ")[1].split(", "))
 
     def test_help_and_version(self):
-        for command in ("check", "run", "show", "import", "pairs", "synth"):
+        for command in ("check", "plan", "run", "show", "import", "pairs", "synth", "bench"):
             self.assertIn("--help", run(f"candor {command} --help", "/"))
         version = run("candor --version", "/")
         for word in ("candor ", "commit ", "compiler ", "blas ", "hdf5 ", "mpi "):

@@ -17,6 +17,12 @@ namespace candor::campaign {
 /// accuracy.
 inline constexpr double statistics_of_a_summary = 4;
 
+/// Rows that a cell's rates add up in each resample: its discordant ones, about half of the positives, and
+/// the positives under every rule; under the primary one the right answers among both labels too.
+constexpr double summed_rows(double positives, double all, double rules) {
+    return 1.5 * positives * rules + 1.5 * all;
+}
+
 /// One stage of a run, named as in /run/stages.
 struct StageForecast {
     std::string name;

@@ -13,17 +13,19 @@ namespace candor::campaign {
 /// What the search takes at one number of feature columns, in processor seconds.
 struct SearchRates {
     std::int64_t dimension = 0;
-    double look = 0;     ///< a census on a rank: a look at some of its rows, for its centre and directions
-    double load = 0;     ///< a row read and centred
-    double product = 0;  ///< a pair of rows whose tile is multiplied out and scanned
-    double fill = 0;     ///< a list that a query asks: its first neighbours, on each rank that looks for them
-    double decide = 0;   ///< the same: its neighbours decided
+    double look = 0;      ///< a census on a rank: its directions made orthogonal, and what else does not grow
+    double look_row = 0;  ///< a row that is looked at beforehand, for the centre and the directions
+    double load = 0;      ///< a row read and centred
+    double product = 0;   ///< a pair of rows whose tile is multiplied out and scanned
+    double fill = 0;    ///< a list that a query asks: its first neighbours, on each rank that looks for them
+    double decide = 0;  ///< the same: its neighbours decided
 };
 
 /// Processor seconds of one thread.
 struct MachineRates {
     std::string machine;              ///< where they were measured, for people
     double start = 0;                 ///< a rank, until it reads its study
+    double open = 0;                  ///< a feature file opened
     double audit_value = 0;           ///< a feature read and looked at
     double audit_row = 0;             ///< a row of a feature file joined by its id
     double build = 0;                 ///< a row of a census and a list, put into order
@@ -32,10 +34,14 @@ struct MachineRates {
     double draw = 0;                  ///< a patient in a resample
     double sum = 0;                   ///< a row in a resample, in a rate
     double pair = 0;                  ///< a row in a resample, in an AUROC
-    double rank = 0;                  ///< a row in a resample, in a rank correlation
-    double summary = 0;               ///< a resample of a statistic, in its interval
-    double overlap = 0;               ///< a pair of encoders: positives times the root of their contexts
-    double write = 0;                 ///< a byte of the results file
+    double tally = 0;            ///< a resample of a cell: its figures, intervals and what they are sent in
+    double rank = 0;             ///< a row in a resample, in a rank correlation
+    double retention = 0;        ///< a feature of an erased row compared
+    double summary = 0;          ///< a resample of a statistic, in its interval
+    double overlap = 0;          ///< a pair of encoders: positives times the root of their contexts
+    double overlap_context = 0;  ///< a pair of encoders: a context, whatever its size
+    double write = 0;            ///< a byte of the results file
+    double text = 0;             ///< a text of the results file
 
     /// At any dimension: on straight lines between those that were measured, and beyond them.
     SearchRates at(std::int64_t dimension) const;
@@ -48,6 +54,10 @@ std::string format_rates(const MachineRates& rates);
 /// number
 ///         that is not above 0, dimensions that do not rise.
 MachineRates parse_rates(const std::string& file, std::string_view text);
+
+/// Whether `path` begins as write_rates begins a profile, of whatever version. @throws DataError where it
+/// cannot be read.
+bool is_rates_file(const std::string& path);
 
 /// The profile that `path` holds. @throws as parse_rates; DataError where it cannot be read.
 MachineRates read_rates(const std::string& path);

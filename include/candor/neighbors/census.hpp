@@ -97,6 +97,12 @@ std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool double
 std::int64_t full_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
                          std::span<const Question> questions, int k, const SearchOptions& options);
 
+/// Rows that a census about `rows` rows looks at before any are met, for their centre and their directions.
+std::int64_t rows_looked_at(std::int64_t rows);
+
+/// Directions that a census tries to find in them where SearchOptions::directions leaves it to itself.
+std::int64_t directions_tried(std::int64_t dimension);
+
 /// Products of two rows that a census of these questions takes, about: every pair of candidates once, and
 /// every candidate with every query that is no candidate.
 double products_of(std::int64_t rows, std::span<const Question> questions);
