@@ -402,7 +402,12 @@ class Failure(unittest.TestCase):
             if len(ranks) == 3:
                 break
         self.assertEqual(len(ranks), 3)
-        time.sleep(1)
+        journal = self.study.path("out.h5.journal")
+        for _ in range(600):  # until something is finished
+            kept = [name for name in os.listdir(journal) if name.endswith(".records")] if os.path.isdir(journal) else []
+            if any(os.path.getsize(os.path.join(journal, name)) > 1000 for name in kept):
+                break
+            time.sleep(0.1)
         os.kill(ranks[1], 9)
         self.assertNotEqual(job.wait(timeout=LIMIT), 0)
         self.assertFalse(os.path.exists(self.study.path("out.h5")))
