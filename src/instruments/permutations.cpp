@@ -1,0 +1,297 @@
+#include "candor/instruments/permutations.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "candor/base/error.hpp"
+#include "candor/base/random.hpp"
+#include "candor/stats/auroc.hpp"
+#include "candor/stats/student_t.hpp"
+
+namespace candor::instruments {
+
+namespace {
+
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+
+bool has_role(const RowWorlds& row) {
+    return (row.asks[0] | row.asks[1] | row.near[0] | row.near[1] | row.last[0] | row.last[1]) != 0;
+}
+
+/// Which kind of row it is: rows of different kinds never take each other's roles.
+int kind_of(const LabelledRow& row) {
+    return (row.asks ? 1 : 0) + (row.answers ? 2 : 0);
+}
+
+/// Numbers 0, 1, ... for the different values, in the order in which they come.
+std::vector<std::int32_t> numbered(std::span<const std::int32_t> values) {
+    std::map<std::int32_t, std::int32_t> number;
+    std::vector<std::int32_t> out;
+    for (const std::int32_t value : values)
+        out.push_back(number.emplace(value, static_cast<std::int32_t>(number.size())).first->second);
+    return out;
+}
+
+/// Mean and sample standard deviation of the values that are not NaN.
+struct Moments {
+    double mean = undefined, sd = undefined;
+    std::int64_t count = 0;
+};
+
+Moments moments_of(std::span<const double> values) {
+    Moments moments;
+    double sum = 0;
+    for (const double v : values) {
+        if (std::isnan(v)) continue;
+        sum += v;
+        ++moments.count;
+    }
+    if (moments.count == 0) return moments;
+    moments.mean = sum / static_cast<double>(moments.count);
+    if (moments.count < 2) return moments;
+    double squares = 0;
+    for (const double v : values) {
+        if (!std::isnan(v)) squares += (v - moments.mean) * (v - moments.mean);
+    }
+    moments.sd = std::sqrt(squares / static_cast<double>(moments.count - 1));
+    return moments;
+}
+
+}  // namespace
+
+Participants::Participants(std::span<const LabelledRow> rows, const RoleRules& rules) : rules_(rules) {
+    std::vector<RowWorlds> roles(rows.size());
+    const std::vector<std::uint8_t> all(rows.size(), 1);
+    if (!assign_roles(rows, rules, all, 0, roles)) return;
+    std::map<std::int32_t, bool> takes_part;  // by patient
+    for (std::size_t i = 0; i < rows.size(); ++i) takes_part[rows[i].patient] |= has_role(roles[i]);
+    std::vector<std::int32_t> patient, unit;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (!takes_part[rows[i].patient]) continue;
+        chosen_.push_back(static_cast<std::int64_t>(i));
+        rows_.push_back(rows[i]);
+        observed_.push_back(roles[i]);
+        patient.push_back(rows[i].patient);
+        unit.push_back(rules.by_patient ? rows[i].patient : rows[i].identity);
+        positives_ += roles[i].asks[1] != 0;
+    }
+    unit_ = numbered(unit);
+    find_own(unit_, observed_);
+    std::array<std::int64_t, 2> near{};
+    for (const RowWorlds& row : observed_) {
+        for (std::size_t side = 0; side < 2; ++side) near[side] += row.near[side] != 0;
+    }
+    fewest_near_ = std::min(near[0], near[1]);
+
+    const std::vector<std::int32_t> place = numbered(patient);
+    patients_.resize(place.empty() ? 0 : static_cast<std::size_t>(std::ranges::max(place)) + 1);
+    for (std::size_t i = 0; i < place.size(); ++i)
+        patients_[static_cast<std::size_t>(place[i])].push_back(static_cast<std::int32_t>(i));
+    std::map<std::array<std::int64_t, 4>, std::vector<std::int32_t>> classes;  // by rows of each kind
+    for (std::size_t p = 0; p < patients_.size(); ++p) {
+        std::ranges::stable_sort(patients_[p], {},
+                                 [&](std::int32_t i) { return kind_of(rows_[static_cast<std::size_t>(i)]); });
+        std::array<std::int64_t, 4> kinds{};
+        for (const std::int32_t i : patients_[p])
+            ++kinds[static_cast<std::size_t>(kind_of(rows_[static_cast<std::size_t>(i)]))];
+        classes[kinds].push_back(static_cast<std::int32_t>(p));
+    }
+    for (auto& [kinds, members] : classes) classes_.push_back(std::move(members));
+}
+
+std::vector<RowWorlds> Participants::observed() const {
+    return observed_;
+}
+
+std::vector<RowWorlds> Participants::permuted(std::uint64_t seed, std::string_view name, std::int64_t first,
+                                              std::int64_t count) const {
+    CANDOR_REQUIRE(count <= worlds_a_word, std::to_string(count));
+    std::vector<RowWorlds> out(rows_.size());
+    std::vector<std::int32_t> from;
+    for (std::int64_t world = 0; world < count; ++world) {
+        const Stream stream(seed, "permutation/" + std::string(name),
+                            static_cast<std::uint64_t>(first + world));
+        std::uint64_t next = 0;
+        for (const std::vector<std::int32_t>& members : classes_) {
+            from = members;
+            for (std::size_t i = from.size(); i-- > 1;)
+                std::swap(from[i], from[static_cast<std::size_t>(stream.below(next++, i + 1))]);
+            for (std::size_t m = 0; m < members.size(); ++m) {
+                const auto& to_rows = patients_[static_cast<std::size_t>(members[m])];
+                const auto& from_rows = patients_[static_cast<std::size_t>(from[m])];
+                for (std::size_t j = 0; j < to_rows.size(); ++j) {
+                    RowWorlds& to = out[static_cast<std::size_t>(to_rows[j])];
+                    const RowWorlds& role = observed_[static_cast<std::size_t>(from_rows[j])];
+                    for (std::size_t side = 0; side < 2; ++side) {
+                        to.asks[side] |= role.asks[side] << world;
+                        to.near[side] |= role.near[side] << world;
+                        to.last[side] |= role.last[side] << world;
+                    }
+                }
+            }
+        }
+    }
+    find_own(unit_, out);
+    return out;
+}
+
+std::vector<RowWorlds> Participants::subsampled(std::span<const Worlds> drawn) const {
+    std::vector<RowWorlds> out(rows_.size());
+    std::vector<std::uint8_t> part(rows_.size());
+    for (int world = 0; world < worlds_a_word; ++world) {
+        bool any = false;
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            part[i] = drawn[static_cast<std::size_t>(rows_[i].patient)] >> world & 1;
+            any = any || part[i] != 0;
+        }
+        if (any) assign_roles(rows_, rules_, part, world, out);
+    }
+    find_own(unit_, out);
+    return out;
+}
+
+std::int64_t Participants::list_length(double fraction) const {
+    // Neighbours of a side come about as a Poisson process along the list: with this many expected, fewer
+    // than k have a chance of 1 in 1,000.
+    const double k = rules_.k, expected = k + 3 * std::sqrt(k) + 3;
+    const double share = fraction * static_cast<double>(fewest_near_) / static_cast<double>(size());
+    const double length = std::ceil(expected / share);
+    return std::min(size() - 1, static_cast<std::int64_t>(std::min(length, 1e15)));
+}
+
+namespace {
+
+/// Walks along the list of a query. `found(side, world, cosine)` for each of its k nearest of a side, in
+/// order;
+/// @returns the worlds in which it asks and lacks some of them.
+template <class Found>
+[[gnu::always_inline]] inline Worlds walk(const NearList& list, std::size_t query,
+                                          std::span<const RowWorlds> rows, std::span<const std::int32_t> unit,
+                                          int k, Found found) {
+    const RowWorlds& mine = rows[query];
+    const Worlds asked = mine.asks[0] | mine.asks[1];
+    std::array<Worlds, 2> open{asked, asked};
+    std::array<std::array<std::int16_t, worlds_a_word>, 2> count{};
+    for (std::size_t i = 0; i < list.row.size() && (open[0] | open[1]) != 0; ++i) {
+        const auto other = static_cast<std::size_t>(list.row[i]);
+        if (unit[other] == unit[query]) continue;
+        const RowWorlds& theirs = rows[other];
+        for (std::size_t side = 0; side < 2; ++side) {
+            Worlds hits = open[side] & (theirs.near[side] | (theirs.last[side] & mine.own[side]));
+            for (; hits != 0; hits &= hits - 1) {
+                const auto world = static_cast<std::size_t>(std::countr_zero(hits));
+                found(side, world, list.cosine[i]);
+                if (++count[side][world] == k) open[side] &= ~(Worlds{1} << world);
+            }
+        }
+    }
+    return open[0] | open[1];
+}
+
+}  // namespace
+
+bool lacks(const NearList& list, std::int64_t query, std::span<const RowWorlds> rows,
+           std::span<const std::int32_t> unit, int k) {
+    if (list.whole) return false;
+    return walk(list, static_cast<std::size_t>(query), rows, unit, k,
+                [](std::size_t, std::size_t, double) {}) != 0;
+}
+
+WorldCounts count_worlds(std::span<const NearList> lists, std::span<const RowWorlds> rows,
+                         std::span<const std::int32_t> unit, int k, int worlds, bool margins,
+                         std::int64_t blind_positives) {
+    CANDOR_REQUIRE(lists.size() == rows.size() && unit.size() == rows.size() && worlds <= worlds_a_word,
+                   std::to_string(lists.size()));
+    WorldCounts out;
+    out.counts.resize(static_cast<std::size_t>(worlds));
+    out.words = (blind_positives + 63) / 64;
+    out.blind.resize(static_cast<std::size_t>(out.words * worlds));
+    std::array<std::vector<std::vector<double>>, 2> scores;  // by side and world: -DM
+    for (auto& side : scores) side.resize(static_cast<std::size_t>(worlds));
+    std::vector<std::int64_t> position(static_cast<std::size_t>(worlds));
+    for (std::size_t x = 0; x < rows.size(); ++x) {
+        const Worlds asked = margins ? rows[x].asks[0] | rows[x].asks[1] : rows[x].asks[1];
+        if (asked == 0) continue;
+        std::array<std::array<double, worlds_a_word>, 2> sum{};
+        const Worlds lacking =
+            walk(lists[x], x, rows, unit, k,
+                 [&](std::size_t side, std::size_t world, double cosine) { sum[side][world] += cosine; });
+        CANDOR_REQUIRE(lacking == 0 || lists[x].whole,
+                       "the list of participant " + std::to_string(x) + " ends early");
+        for (Worlds left = asked; left != 0; left &= left - 1) {
+            const auto world = static_cast<std::size_t>(std::countr_zero(left));
+            const bool positive = (rows[x].asks[1] >> world & 1) != 0;
+            const std::int64_t at = positive ? position[world]++ : 0;
+            if ((lacking >> world & 1) != 0) continue;
+            const double margin = sum[0][world] / k - sum[1][world] / k;
+            if (margins) scores[positive ? 1 : 0][world].push_back(-margin);
+            if (!positive) continue;
+            Counts& counts = out.counts[world];
+            ++counts.queries;
+            counts.discordant += margin > 0;
+            counts.ties += margin == 0;
+            if (margin > 0 && out.words > 0) {
+                CANDOR_REQUIRE(at < blind_positives, std::to_string(at));
+                out.blind[world * static_cast<std::size_t>(out.words) + static_cast<std::size_t>(at / 64)] |=
+                    std::uint64_t{1} << (at % 64);
+            }
+        }
+    }
+    if (!margins) return out;
+    for (std::size_t world = 0; world < out.counts.size(); ++world) {
+        const std::vector<std::int32_t> positives(scores[1][world].size()),
+            negatives(scores[0][world].size());
+        const stats::PairCounter pairs(scores[1][world], positives, scores[0][world], negatives);
+        out.counts[world].twice_wins = pairs.twice_wins();
+        out.counts[world].pairs = pairs.pairs();
+    }
+    return out;
+}
+
+std::vector<Worlds> draw_quarter(std::uint64_t seed, std::string_view task, std::int64_t patients,
+                                 std::int64_t first, std::int64_t count) {
+    CANDOR_REQUIRE(count <= worlds_a_word, std::to_string(count));
+    std::vector<Worlds> drawn(static_cast<std::size_t>(patients));
+    std::vector<std::int32_t> order(drawn.size());
+    const auto chosen = static_cast<std::size_t>((patients + 3) / 4);
+    for (std::int64_t world = 0; world < count; ++world) {
+        const Stream stream(seed, "subsample/" + std::string(task),
+                            static_cast<std::uint64_t>(first + world));
+        std::iota(order.begin(), order.end(), 0);
+        for (std::size_t i = 0; i < chosen; ++i) {
+            std::swap(order[i], order[i + static_cast<std::size_t>(stream.below(i, order.size() - i))]);
+            drawn[static_cast<std::size_t>(order[i])] |= Worlds{1} << world;
+        }
+    }
+    return drawn;
+}
+
+NullTest null_test(double observed, std::span<const double> permuted) {
+    NullTest test{undefined, undefined, undefined, undefined};
+    const Moments moments = moments_of(permuted);
+    test.mean = moments.mean;
+    test.sd = moments.sd;
+    if (std::isnan(observed) || !(moments.sd > 0)) return test;
+    const double distance = std::abs(observed - moments.mean);
+    test.p = stats::two_sided_t(distance / moments.sd, static_cast<double>(moments.count - 1));
+    if (moments.count < 999) return test;
+    std::int64_t as_far = 0;
+    for (const double v : permuted) as_far += !std::isnan(v) && std::abs(v - moments.mean) >= distance;
+    test.rank_p = static_cast<double>(1 + as_far) / static_cast<double>(moments.count + 1);
+    return test;
+}
+
+WideInterval wide_interval(double observed, std::span<const double> drawn, double share, double confidence) {
+    const Moments moments = moments_of(drawn);
+    if (std::isnan(observed) || std::isnan(moments.sd)) return {undefined, undefined, moments.count};
+    const double half = stats::t_quantile(confidence, static_cast<double>(moments.count - 1)) * moments.sd *
+                        std::sqrt(share / (1 - share));
+    return {std::max(0.0, observed - half), std::min(1.0, observed + half), moments.count};
+}
+
+}  // namespace candor::instruments
