@@ -69,7 +69,7 @@ CensusShape shape_of(const TaskWork& work, const SearchGroup& group) {
             takes_part[static_cast<std::size_t>(question.list[static_cast<std::size_t>(i)].value)] = true;
     };
     for (const std::size_t cell : group.cells) {
-        const std::vector<neighbors::Question> questions = questions_of(work.cells[cell]);
+        const std::vector<neighbors::Question> questions = questions_of(work, cell);
         for (std::size_t q = 0; q < questions.size(); ++q)
             add(questions[q], q < 2 ? 1 : share_of_further_lists);
     }
@@ -80,7 +80,7 @@ CensusShape shape_of(const TaskWork& work, const SearchGroup& group) {
 std::vector<neighbors::Question> questions_of_group(const TaskWork& work, const SearchGroup& group) {
     std::vector<neighbors::Question> questions;
     for (const std::size_t cell : group.cells) {
-        const auto own = questions_of(work.cells[cell]);
+        const auto own = questions_of(work, cell);
         questions.insert(questions.end(), own.begin(), own.end());
     }
     return questions;

@@ -16,6 +16,7 @@
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
 #include "candor/campaign/inference_mpi.hpp"
+#include "candor/campaign/permute_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
 #include "candor/campaign/retention_mpi.hpp"
@@ -150,6 +151,7 @@ void require_some_cell(const Prepared& prepared) {
 /// What was delivered to this rank to count, and on rank 0 the counts.
 struct Searched {
     std::vector<Found> owned;
+    std::vector<CellWorlds> worlds;  // of each of them
     Counted counted;
 };
 
@@ -163,10 +165,10 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
     std::int64_t least = 0;
     for (const TaskWork& one : work) {
         std::map<std::int32_t, std::vector<neighbors::Question>> by_context;
-        for (const study::Cell& cell : one.cells) {
-            if (!cell.scored()) continue;
-            const auto asked = questions_of(cell);
-            auto& all = by_context[cell.context];
+        for (std::size_t c = 0; c < one.cells.size(); ++c) {
+            if (!one.cells[c].scored()) continue;
+            const auto asked = questions_of(one, c);
+            auto& all = by_context[one.cells[c].context];
             all.insert(all.end(), asked.begin(), asked.end());
         }
         for (const FeatureReport& report : prepared.audit.reports) {
@@ -205,8 +207,12 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
                                  search_mpi(world, study, work, plan, std::move(earlier),
                                             from_files(prepared.inputs, work), search, watch, cost),
                                  counting_owners(study, work, world.size()));
+    clock.begin("permute" + suffix);
+    searched.worlds = permute(study, work, searched.owned, from_files(prepared.inputs, work), search,
+                              watch.stop, watch.log);
     clock.begin("count" + suffix);
-    searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
+    searched.counted =
+        count_mpi(world, study, work, searched.owned, searched.worlds, threads, watch.stop, watch.log);
     return searched;
 }
 

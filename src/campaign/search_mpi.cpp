@@ -42,7 +42,7 @@ class Searcher {
         std::vector<neighbors::Question> questions;
         std::vector<std::size_t> asked;
         for (const std::size_t cell : here.cells) {
-            const auto own = questions_of(work_[here.work].cells[cell]);
+            const auto own = questions_of(work_[here.work], cell);
             asked.push_back(own.size());
             questions.insert(questions.end(), own.begin(), own.end());
         }
@@ -60,7 +60,8 @@ class Searcher {
         for (std::size_t c = 0; c < here.asked.size(); ++c) {
             const auto of_cell = std::span(decided).subspan(next, here.asked[c]);
             next += of_cell.size();
-            if (!of_cell.front().query.empty())
+            const auto asks = [](const neighbors::Decided& one) { return !one.query.empty(); };
+            if (std::ranges::any_of(of_cell, asks))
                 out.found.push_back(answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell, cost));
         }
         return out;
@@ -70,8 +71,21 @@ class Searcher {
     FoundPart answer(const SearchGroup& group, std::size_t position,
                      std::span<const neighbors::Decided> decided, SearchCost& cost) const {
         const study::Cell& cell = work_[group.work].cells[position];
+        const TaskWork& work = work_[group.work];
+        FoundPart part;
+        part.query = decided.front().query;
+        part.found.work = group.work;
+        part.found.encoder = group.encoder;
+        part.found.cell = position;
+        if (!work.listed.empty() && work.listed[position].has_lists()) {
+            // The lists are asked for last, and are no searches of the method's own: they count in no cost.
+            const neighbors::Decided& lists = decided.back();
+            part.participant = lists.query;
+            for (std::int64_t n = 0; n < std::ssize(lists.query); ++n)
+                part.found.near.push_back(near_list(lists.nearest.of(n), work.listed[position]));
+            decided = decided.first(decided.size() - 1);
+        }
         const std::size_t scored = decided.size() / sides;
-        FoundPart part{decided.front().query, {group.work, group.encoder, position, {}, {}}};
         part.found.sign.resize(scored);
         // Positives come first among the queries, so the n-th of any rule is the n-th of the primary one.
         for (std::size_t c = 0; c < scored; ++c) {
@@ -101,14 +115,18 @@ class Searcher {
 /// A cell while its parts come in.
 struct Gathering {
     Found found;
-    std::int64_t queries = 0;  // so far
+    std::int64_t parts = 0, queries = 0, lists = 0;  // so far
 };
 
 void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
     const study::Cell& cell = work.cells[part.found.cell];
     Found& found = to.found;
-    if (to.queries == 0) {
-        found = {part.found.work, part.found.encoder, part.found.cell, {}, {}};
+    if (to.parts++ == 0) {
+        found.work = part.found.work;
+        found.encoder = part.found.encoder;
+        found.cell = part.found.cell;
+        if (!work.listed.empty())
+            found.near.resize(static_cast<std::size_t>(work.listed[part.found.cell].participants.size()));
         found.primary.resize(cell.queries.size());
         found.sign.assign(part.found.sign.size(),
                           std::vector<std::int8_t>(static_cast<std::size_t>(cell.positive_queries)));
@@ -120,6 +138,9 @@ void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
             found.sign[c][q] = part.found.sign[c][i];
     }
     to.queries += std::ssize(part.query);
+    for (std::size_t i = 0; i < part.participant.size(); ++i)
+        found.near[static_cast<std::size_t>(part.participant[i])] = part.found.near[i];
+    to.lists += std::ssize(part.participant);
 }
 
 std::vector<neighbors::Encounter> encounters_of(std::span<const SearchTask* const> tasks) {
@@ -279,6 +300,9 @@ std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::v
                        "cell " + std::to_string(std::get<2>(key)) + " has answers for " +
                            std::to_string(gathered.queries) + " of " +
                            std::to_string(gathered.found.primary.size()) + " queries");
+        CANDOR_REQUIRE(gathered.lists == std::ssize(gathered.found.near),
+                       "cell " + std::to_string(std::get<2>(key)) + " has " + std::to_string(gathered.lists) +
+                           " of " + std::to_string(gathered.found.near.size()) + " lists");
         owned.push_back(std::move(gathered.found));
     }
     return owned;

@@ -19,8 +19,21 @@ namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
-bool has_role(const RowWorlds& row) {
-    return (row.asks[0] | row.asks[1] | row.near[0] | row.near[1] | row.last[0] | row.last[1]) != 0;
+/// The roles of a row in world 0, a bit each.
+std::uint8_t packed(const RowWorlds& row) {
+    const auto bit = [](Worlds worlds, int at) { return static_cast<unsigned>((worlds & 1) << at); };
+    return static_cast<std::uint8_t>(bit(row.asks[0], 0) | bit(row.asks[1], 1) | bit(row.near[0], 2) |
+                                     bit(row.near[1], 3) | bit(row.last[0], 4) | bit(row.last[1], 5));
+}
+
+/// Gives a row the roles of `role` in a world.
+void add_role(std::uint8_t role, int world, RowWorlds& to) {
+    const auto bit = [&](int at) { return static_cast<Worlds>(role >> at & 1) << world; };
+    for (std::size_t side = 0; side < 2; ++side) {
+        to.asks[side] |= bit(static_cast<int>(side));
+        to.near[side] |= bit(2 + static_cast<int>(side));
+        to.last[side] |= bit(4 + static_cast<int>(side));
+    }
 }
 
 /// Which kind of row it is: rows of different kinds never take each other's roles.
@@ -69,43 +82,48 @@ Participants::Participants(std::span<const LabelledRow> rows, const RoleRules& r
     const std::vector<std::uint8_t> all(rows.size(), 1);
     if (!assign_roles(rows, rules, all, 0, roles)) return;
     std::map<std::int32_t, bool> takes_part;  // by patient
-    for (std::size_t i = 0; i < rows.size(); ++i) takes_part[rows[i].patient] |= has_role(roles[i]);
+    for (std::size_t i = 0; i < rows.size(); ++i) takes_part[rows[i].patient] |= packed(roles[i]) != 0;
     std::vector<std::int32_t> patient, unit;
+    std::array<std::int64_t, 2> near{};
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (!takes_part[rows[i].patient]) continue;
         chosen_.push_back(static_cast<std::int64_t>(i));
         rows_.push_back(rows[i]);
-        observed_.push_back(roles[i]);
+        role_.push_back(packed(roles[i]));
         patient.push_back(rows[i].patient);
         unit.push_back(rules.by_patient ? rows[i].patient : rows[i].identity);
         positives_ += roles[i].asks[1] != 0;
+        for (std::size_t side = 0; side < 2; ++side) near[side] += roles[i].near[side] != 0;
     }
     unit_ = numbered(unit);
-    find_own(unit_, observed_);
-    std::array<std::int64_t, 2> near{};
-    for (const RowWorlds& row : observed_) {
-        for (std::size_t side = 0; side < 2; ++side) near[side] += row.near[side] != 0;
-    }
     fewest_near_ = std::min(near[0], near[1]);
 
+    // Patient by patient, the rows of each by kind, then in key order.
     const std::vector<std::int32_t> place = numbered(patient);
-    patients_.resize(place.empty() ? 0 : static_cast<std::size_t>(std::ranges::max(place)) + 1);
-    for (std::size_t i = 0; i < place.size(); ++i)
-        patients_[static_cast<std::size_t>(place[i])].push_back(static_cast<std::int32_t>(i));
+    by_patient_.resize(place.size());
+    std::iota(by_patient_.begin(), by_patient_.end(), 0);
+    std::ranges::stable_sort(by_patient_, {}, [&](std::int32_t i) {
+        const auto at = static_cast<std::size_t>(i);
+        return std::pair(place[at], kind_of(rows_[at]));
+    });
     std::map<std::array<std::int64_t, 4>, std::vector<std::int32_t>> classes;  // by rows of each kind
-    for (std::size_t p = 0; p < patients_.size(); ++p) {
-        std::ranges::stable_sort(patients_[p], {},
-                                 [&](std::int32_t i) { return kind_of(rows_[static_cast<std::size_t>(i)]); });
+    for (std::size_t i = 0; i < by_patient_.size();) {
+        const std::int32_t who = place[static_cast<std::size_t>(by_patient_[i])];
+        first_.push_back(static_cast<std::int32_t>(i));
         std::array<std::int64_t, 4> kinds{};
-        for (const std::int32_t i : patients_[p])
-            ++kinds[static_cast<std::size_t>(kind_of(rows_[static_cast<std::size_t>(i)]))];
-        classes[kinds].push_back(static_cast<std::int32_t>(p));
+        for (; i < by_patient_.size() && place[static_cast<std::size_t>(by_patient_[i])] == who; ++i)
+            ++kinds[static_cast<std::size_t>(kind_of(rows_[static_cast<std::size_t>(by_patient_[i])]))];
+        classes[kinds].push_back(who);
     }
+    first_.push_back(static_cast<std::int32_t>(by_patient_.size()));
     for (auto& [kinds, members] : classes) classes_.push_back(std::move(members));
 }
 
 std::vector<RowWorlds> Participants::observed() const {
-    return observed_;
+    std::vector<RowWorlds> out(rows_.size());
+    for (std::size_t i = 0; i < out.size(); ++i) add_role(role_[i], 0, out[i]);
+    find_own(unit_, out);
+    return out;
 }
 
 std::vector<RowWorlds> Participants::permuted(std::uint64_t seed, std::string_view name, std::int64_t first,
@@ -122,16 +140,14 @@ std::vector<RowWorlds> Participants::permuted(std::uint64_t seed, std::string_vi
             for (std::size_t i = from.size(); i-- > 1;)
                 std::swap(from[i], from[static_cast<std::size_t>(stream.below(next++, i + 1))]);
             for (std::size_t m = 0; m < members.size(); ++m) {
-                const auto& to_rows = patients_[static_cast<std::size_t>(members[m])];
-                const auto& from_rows = patients_[static_cast<std::size_t>(from[m])];
-                for (std::size_t j = 0; j < to_rows.size(); ++j) {
-                    RowWorlds& to = out[static_cast<std::size_t>(to_rows[j])];
-                    const RowWorlds& role = observed_[static_cast<std::size_t>(from_rows[j])];
-                    for (std::size_t side = 0; side < 2; ++side) {
-                        to.asks[side] |= role.asks[side] << world;
-                        to.near[side] |= role.near[side] << world;
-                        to.last[side] |= role.last[side] << world;
-                    }
+                const auto to = static_cast<std::size_t>(members[m]),
+                           giver = static_cast<std::size_t>(from[m]);
+                for (std::int32_t j = 0; j < first_[to + 1] - first_[to]; ++j) {
+                    const auto taker_row = static_cast<std::size_t>(
+                                   by_patient_[static_cast<std::size_t>(first_[to] + j)]),
+                               giver_row = static_cast<std::size_t>(
+                                   by_patient_[static_cast<std::size_t>(first_[giver] + j)]);
+                    add_role(role_[giver_row], static_cast<int>(world), out[taker_row]);
                 }
             }
         }

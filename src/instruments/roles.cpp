@@ -26,6 +26,15 @@ std::vector<std::size_t> entries_of(std::span<const LabelledRow> rows, const Rol
     return entries;
 }
 
+/// Whether some query is, by image, on the list.
+bool meets_itself(std::span<const LabelledRow> rows, std::span<const std::size_t> list,
+                  std::span<const std::size_t> asking) {
+    return std::ranges::any_of(asking, [&](std::size_t query) {
+        return std::ranges::any_of(
+            list, [&](std::size_t entry) { return rows[entry].identity == rows[query].identity; });
+    });
+}
+
 }  // namespace
 
 bool assign_roles(std::span<const LabelledRow> rows, const RoleRules& rules,
@@ -39,25 +48,35 @@ bool assign_roles(std::span<const LabelledRow> rows, const RoleRules& rules,
     const std::array<std::vector<std::size_t>, 2> entries{entries_of(rows, rules, part, 0, seen),
                                                           entries_of(rows, rules, part, 1, seen)};
     const std::int64_t one = rules.leaves_one_out ? 1 : 0;
-    const std::int64_t n = std::min({rules.cap, std::ssize(entries[0]) - one, std::ssize(entries[1]) - one});
-    // Where none is left out for it, a query that is a candidate itself has one fewer.
-    if (n + one < rules.k + 1) return false;
-    const Worlds bit = Worlds{1} << world;
-    for (std::size_t side = 0; side < 2; ++side) {
-        const auto all = std::ssize(entries[side]);
-        const std::int64_t length = rules.same_n ? n : std::min(rules.cap, all);
-        for (std::int64_t i = 0; i < length; ++i)
-            out[entries[side][static_cast<std::size_t>(i)]].near[side] |= bit;
-        if (rules.leaves_one_out) out[entries[side][static_cast<std::size_t>(n)]].last[side] |= bit;
-    }
+    const std::int64_t n = std::max<std::int64_t>(
+        0, std::min({rules.cap, std::ssize(entries[0]) - one, std::ssize(entries[1]) - one}));
+    std::vector<std::size_t> asking;
     std::int64_t negatives = rules.negatives == NegativesAsking::all    ? std::ssize(rows)
                              : rules.negatives == NegativesAsking::bank ? n + 1
                                                                         : 0;
+    bool positive_asks = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (part[i] == 0 || !rows[i].asks) continue;
-        if (rows[i].label == 1) out[i].asks[1] |= bit;
-        if (rows[i].label == 0 && negatives-- > 0) out[i].asks[0] |= bit;
+        if (part[i] == 0 || !rows[i].asks || (rows[i].label == 0 && negatives-- <= 0)) continue;
+        asking.push_back(i);
+        positive_asks = positive_asks || rows[i].label == 1;
     }
+    if (!positive_asks || n < rules.k) return false;
+    const auto length = [&](std::size_t side) {
+        return rules.same_n ? n : std::min(rules.cap, std::ssize(entries[side]));
+    };
+    for (std::size_t side = 0; side < 2 && !rules.leaves_one_out; ++side) {
+        // A query that is a candidate itself has one fewer.
+        if (length(side) == rules.k &&
+            meets_itself(rows, std::span(entries[side]).first(static_cast<std::size_t>(rules.k)), asking))
+            return false;
+    }
+    const Worlds bit = Worlds{1} << world;
+    for (std::size_t side = 0; side < 2; ++side) {
+        for (std::int64_t i = 0; i < length(side); ++i)
+            out[entries[side][static_cast<std::size_t>(i)]].near[side] |= bit;
+        if (rules.leaves_one_out) out[entries[side][static_cast<std::size_t>(n)]].last[side] |= bit;
+    }
+    for (const std::size_t i : asking) out[i].asks[rows[i].label == 1 ? 1 : 0] |= bit;
     return true;
 }
 

@@ -121,7 +121,8 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
         std::size_t next = 0;
         for (const std::size_t c : group.cells) {
             const study::Cell& cell = work[group.work].cells[c];
-            campaign::Found& found = all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}});
+            campaign::Found& found =
+                all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}, {}});
             for (const study::Candidates& candidates : cell.candidates) {
                 if (candidates.unscored) continue;
                 const neighbors::NeighborSets &negatives = sets[next], &positives = sets[next + 1];
@@ -151,10 +152,16 @@ inline std::vector<campaign::FoundPart> cut(const std::vector<campaign::FoundPar
                 values.begin() + static_cast<std::ptrdiff_t>(std::min(first + most, values.size()));
             return std::decay_t<decltype(values)>(begin, end);
         };
-        for (std::size_t first = 0; first < part.query.size(); first += most) {
-            campaign::FoundPart one{
-                piece(part.query, first),
-                {part.found.work, part.found.encoder, part.found.cell, piece(part.found.primary, first), {}}};
+        for (std::size_t first = 0; first < std::max(part.query.size(), part.participant.size());
+             first += most) {
+            campaign::FoundPart one{piece(part.query, first),
+                                    piece(part.participant, first),
+                                    {part.found.work,
+                                     part.found.encoder,
+                                     part.found.cell,
+                                     piece(part.found.primary, first),
+                                     {},
+                                     piece(part.found.near, first)}};
             for (const auto& signs : part.found.sign) one.found.sign.push_back(piece(signs, first));
             out.push_back(std::move(one));
         }

@@ -7,6 +7,7 @@
 
 #include "candor/base/bytes.hpp"
 #include "candor/instruments/discordance.hpp"
+#include "candor/instruments/permutations.hpp"
 
 namespace candor::campaign {
 
@@ -20,11 +21,13 @@ struct Found {
     /// Per entry of Cell::candidates that scores the cell, in their order, and per positive query: +1 where
     /// DM > 0, 0 where DM == 0, -1 where DM < 0.
     std::vector<std::vector<std::int8_t>> sign;
+    std::vector<instruments::NearList> near;  ///< of each participant, where the cell has lists
 };
 
 /// The same of some of a cell's queries.
 struct FoundPart {
     std::vector<std::int64_t> query;  ///< positions in Cell::queries, ascending; `found` is of these alone
+    std::vector<std::int64_t> participant;  ///< likewise, of the lists
     Found found;
 };
 

@@ -63,9 +63,10 @@ class Participants {
     std::vector<std::int64_t> chosen_;
     std::vector<LabelledRow> rows_;
     std::vector<std::int32_t> unit_;
-    std::vector<RowWorlds> observed_;
-    std::vector<std::vector<std::int32_t>> patients_;  // rows of each, in key order
-    std::vector<std::vector<std::int32_t>> classes_;   // patients that exchange their roles
+    std::vector<std::uint8_t> role_;  // of each, a bit each of RowWorlds but own
+    std::vector<std::int32_t> by_patient_,
+        first_;  // rows patient after patient; where each begins, then the end
+    std::vector<std::vector<std::int32_t>> classes_;  // patients that exchange their roles
     std::int64_t positives_ = 0, fewest_near_ = 0;
 };
 

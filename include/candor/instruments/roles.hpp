@@ -48,7 +48,8 @@ struct alignas(64) RowWorlds {
 
 /// Gives `rows`, in key order, the roles that they have in world `world` (a bit of the words of `out`) where
 /// only those take part of which `part` holds. `own` is left to `find_own`.
-/// @param out one a row. @returns whether the rule scores the cell (METHODS 3); where not, no role is given.
+/// @param out one a row. @returns whether the rule scores the cell (METHODS 3: every query has k candidates a
+/// side); where not, no role is given.
 bool assign_roles(std::span<const LabelledRow> rows, const RoleRules& rules,
                   std::span<const std::uint8_t> part, int world, std::span<RowWorlds> out);
 
