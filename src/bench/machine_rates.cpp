@@ -249,7 +249,7 @@ double measure_tally(const parallel::Communicator& world, const campaign::Inputs
         for (std::size_t c = 0; c < work.cells.size(); ++c) {
             const study::Cell& cell = work.cells[c];
             if (!cell.scored()) continue;
-            campaign::Found one{work.task, encoder, c, {}, {{}}, {}};
+            campaign::Found one{work.task, encoder, c, {}, {{}}, {}, {}};
             for (std::int64_t q = 0; q < std::ssize(cell.queries); ++q) {
                 one.primary.push_back({made.uniform(at), made.uniform(at + 1), 0.5});
                 if (q < cell.positive_queries)

@@ -21,10 +21,13 @@ void put(ByteWriter& out, const FoundPart& part) {
     for (const std::vector<std::int8_t>& signs : part.found.sign)
         out.put(std::span<const std::int8_t>(signs));
     out.put(std::span<const std::int64_t>(part.participant));
-    for (const instruments::NearList& list : part.found.near) {
-        out.put(std::span<const std::int32_t>(list.row));
-        out.put(std::span<const double>(list.cosine));
-        out.put(list.whole);
+    for (const auto* lists : {&part.found.near, &part.found.sides}) {
+        out.put(std::ssize(*lists));
+        for (const instruments::NearList& list : *lists) {
+            out.put(std::span<const std::int32_t>(list.row));
+            out.put(std::span<const double>(list.cosine));
+            out.put(list.whole);
+        }
     }
 }
 
@@ -37,11 +40,13 @@ FoundPart get_found_part(ByteReader& in) {
     part.found.sign.resize(static_cast<std::size_t>(in.get<std::int64_t>()));
     for (std::vector<std::int8_t>& signs : part.found.sign) signs = in.get_many<std::int8_t>();
     part.participant = in.get_many<std::int64_t>();
-    for (std::size_t i = 0; i < part.participant.size(); ++i) {
-        instruments::NearList& list = part.found.near.emplace_back();
-        list.row = in.get_many<std::int32_t>();
-        list.cosine = in.get_many<double>();
-        list.whole = in.get<bool>();
+    for (auto* lists : {&part.found.near, &part.found.sides}) {
+        lists->resize(static_cast<std::size_t>(in.get<std::ptrdiff_t>()));
+        for (instruments::NearList& list : *lists) {
+            list.row = in.get_many<std::int32_t>();
+            list.cosine = in.get_many<double>();
+            list.whole = in.get<bool>();
+        }
     }
     return part;
 }

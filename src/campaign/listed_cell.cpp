@@ -42,14 +42,19 @@ void require_same_roles(const ListedCell& listed, const study::Cell& cell) {
 
 }  // namespace
 
-ListedCell::Some ListedCell::some(const std::vector<std::int64_t>& which) const {
-    Some some;
-    for (const std::int64_t i : which) {
-        some.rows.push_back(rows[static_cast<std::size_t>(i)]);
-        some.reach.push_back(reach[static_cast<std::size_t>(i)]);
-    }
-    return some;
+namespace {
+
+/// Participants that stand for `rows`, each of which is one.
+std::vector<std::int32_t> places_in(const std::vector<ContextRow>& participants,
+                                    const std::vector<ContextRow>& rows) {
+    std::vector<std::int32_t> places;
+    for (const ContextRow row : rows)
+        places.push_back(
+            static_cast<std::int32_t>(std::ranges::lower_bound(participants, row) - participants.begin()));
+    return places;
 }
+
+}  // namespace
 
 ListedCell list_cell(const study::Study& study, const study::Pool& pool, const study::Context& context,
                      const study::Cell& cell, const std::vector<bool>& asks) {
@@ -71,9 +76,20 @@ ListedCell list_cell(const study::Study& study, const study::Pool& pool, const s
     const std::int64_t rows = std::ssize(listed.rows);
     for (std::int64_t i = 0; i < rows; ++i) listed.reach.push_back({rows, i});
     require_same_roles(listed, cell);
-    const std::int64_t length = listed.participants.list_length(instruments::wide_share);
+    const std::int64_t length = listed.participants.list_length();
     CANDOR_REQUIRE(length <= std::numeric_limits<int>::max(), std::to_string(length));
     listed.length = static_cast<int>(length);
+    listed.query = places_in(listed.rows, cell.queries);
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max(), most = 0;
+    for (std::size_t side = 0; side < 2; ++side) {
+        listed.candidate[side] = places_in(listed.rows, cell.candidates.front().list[side]);
+        for (const Reach& reach : cell.candidates.front().reach[side]) {
+            fewest = std::min(fewest, reach.size());
+            most = std::max(most, reach.size());
+        }
+    }
+    listed.side_length = static_cast<int>(std::min(fewest, listed.participants.side_length()));
+    listed.sides_whole = listed.side_length == most;
     return listed;
 }
 
@@ -84,6 +100,24 @@ instruments::NearList near_list(std::span<const neighbors::Neighbor> nearest, co
         list.cosine.push_back(one.cosine);
     }
     list.whole = std::ssize(nearest) == listed.participants.size() - 1;
+    return list;
+}
+
+instruments::NearList sides_list(std::span<const neighbors::Neighbor> negatives,
+                                 std::span<const neighbors::Neighbor> positives, bool whole,
+                                 const ListedCell& listed) {
+    std::vector<std::pair<double, std::int32_t>> all;
+    for (const neighbors::Neighbor& one : negatives)
+        all.emplace_back(-one.cosine, listed.candidate[0][static_cast<std::size_t>(one.position)]);
+    for (const neighbors::Neighbor& one : positives)
+        all.emplace_back(-one.cosine, listed.candidate[1][static_cast<std::size_t>(one.position)]);
+    std::ranges::sort(all);
+    instruments::NearList list;
+    for (const auto& [cosine, row] : all) {
+        list.row.push_back(row);
+        list.cosine.push_back(-cosine);
+    }
+    list.whole = whole;
     return list;
 }
 

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/threads.hpp"
-#include "candor/neighbors/census.hpp"
+#include "candor/neighbors/row_set.hpp"
 
 namespace candor::campaign {
 
@@ -52,63 +53,94 @@ void draw_roles(const study::Study& study, const TaskWork& work, std::size_t cel
     });
 }
 
-/// Participants whose lists end too early for some world.
+/// The lists of a cell: participants' for permutations and queries' for subsamples.
+struct Lists {
+    std::vector<NearList> near, sides;
+
+    const std::vector<NearList>& of(const Block& block) const {
+        return block.kind == Block::Kind::subsampled ? sides : near;
+    }
+};
+
+/// Participants whose lists end too early for some world that is read off them.
 std::vector<std::int64_t> lacking(const ListedCell& listed, const std::vector<Block>& blocks,
-                                  const std::vector<NearList>& lists, int k, int threads) {
-    std::vector<std::atomic<bool>> lacks(lists.size());
+                                  const Lists& lists, bool subsampled, int k, int threads) {
+    std::vector<std::atomic<bool>> lacks(lists.near.size());
     for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
         const Block& block = blocks[static_cast<std::size_t>(b)];
-        for (std::size_t i = 0; i < lists.size(); ++i) {
-            if (!lacks[i] && instruments::lacks(lists[i], static_cast<std::int64_t>(i), block.roles,
+        if ((block.kind == Block::Kind::subsampled) != subsampled) return;
+        const std::vector<NearList>& these = lists.of(block);
+        for (std::size_t i = 0; i < these.size(); ++i) {
+            if (!lacks[i] && instruments::lacks(these[i], static_cast<std::int64_t>(i), block.roles,
                                                 listed.participants.unit(), k))
                 lacks[i] = true;
         }
     });
     std::vector<std::int64_t> which;
-    for (std::size_t i = 0; i < lists.size(); ++i) {
+    for (std::size_t i = 0; i < lacks.size(); ++i) {
         if (lacks[i]) which.push_back(static_cast<std::int64_t>(i));
     }
     return which;
 }
 
-/// Makes lists longer, four times at each go, until no world lacks anything.
-void lengthen(const study::Study& study, const TaskWork& work, const Found& found,
-              const std::vector<Block>& blocks, std::vector<NearList>& lists, const OpenRows& open,
-              const neighbors::SearchOptions& options) {
+/// Puts all participants but itself on the list of participant `i`, or all candidates of either side.
+NearList whole_list(const neighbors::RowSet& participants, const ListedCell& listed, std::int64_t i,
+                    bool subsampled) {
+    std::vector<std::pair<double, std::int32_t>> all;
+    const auto add = [&](std::int64_t other) {
+        if (other != i)
+            all.emplace_back(-participants.cosine(ContextRow(i), ContextRow(other)),
+                             static_cast<std::int32_t>(other));
+    };
+    if (subsampled) {
+        for (const auto& side : listed.candidate) std::ranges::for_each(side, add);
+    } else {
+        for (std::int64_t other = 0; other < participants.rows(); ++other) add(other);
+    }
+    std::ranges::sort(all);
+    NearList list;
+    for (const auto& [cosine, other] : all) {
+        list.row.push_back(other);
+        list.cosine.push_back(-cosine);
+    }
+    list.whole = true;
+    return list;
+}
+
+/// Completes the lists that lack something for some world.
+void complete(const study::Study& study, const TaskWork& work, const Found& found,
+              const std::vector<Block>& blocks, Lists& lists, const OpenRows& open, int threads) {
     const ListedCell& listed = work.listed[found.cell];
-    const std::int64_t most = listed.participants.size() - 1;
-    std::unique_ptr<neighbors::RowSource> rows;
-    for (std::int64_t length = 4 * std::int64_t{listed.length};; length *= 4) {
-        const std::vector<std::int64_t> which = lacking(listed, blocks, lists, study.op.k, options.threads);
-        if (which.empty()) return;
-        if (rows == nullptr) {
+    std::optional<neighbors::RowSet> participants;
+    for (const bool subsampled : {false, true}) {
+        const auto which = lacking(listed, blocks, lists, subsampled, study.op.k, threads);
+        if (which.empty()) continue;
+        if (!participants) {
             SearchGroup group;
             group.work = found.work;
             group.encoder = found.encoder;
             group.context = work.cells[found.cell].context;
-            rows = open(group);
+            participants.emplace(open(group)->read(listed.rows));
         }
-        length = std::min(length, most);
-        const ListedCell::Some asked = listed.some(which);
-        const neighbors::Question question{listed.rows, asked.rows, asked.reach, static_cast<int>(length)};
-        const neighbors::NeighborSets nearest =
-            std::move(neighbors::census(*rows, {&question, 1}, study.op.k, options).front());
-        for (std::size_t i = 0; i < which.size(); ++i)
-            lists[static_cast<std::size_t>(which[i])] =
-                near_list(nearest.of(static_cast<std::int64_t>(i)), listed);
+        for_each_on_threads(threads, std::ssize(which), [&](std::int64_t at) {
+            const std::int64_t i = which[static_cast<std::size_t>(at)];
+            (subsampled ? lists.sides : lists.near)[static_cast<std::size_t>(i)] =
+                whole_list(*participants, listed, i, subsampled);
+        });
     }
 }
 
 CellWorlds count(const study::Study& study, const ListedCell& listed, const std::vector<Block>& blocks,
-                 const std::vector<NearList>& lists, int threads) {
+                 const Lists& lists, int threads) {
     CellWorlds worlds;
     std::vector<instruments::WorldCounts> counted(blocks.size());
     const bool margins = study.op.negative_queries != study::NegativeQueries::none;
     for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
         const Block& block = blocks[static_cast<std::size_t>(b)];
         counted[static_cast<std::size_t>(b)] = instruments::count_worlds(
-            lists, block.roles, listed.participants.unit(), study.op.k, static_cast<int>(block.count),
-            margins, block.kind == Block::Kind::permuted ? listed.participants.positives() : 0);
+            lists.of(block), block.roles, listed.participants.unit(), study.op.k,
+            static_cast<int>(block.count), margins,
+            block.kind == Block::Kind::permuted ? listed.participants.positives() : 0);
     });
     for (std::size_t b = 0; b < blocks.size(); ++b) {
         const auto& counts = counted[b].counts;
@@ -141,9 +173,8 @@ void require_same_counts(const Found& found, const study::Cell& cell, const inst
 }  // namespace
 
 std::vector<CellWorlds> permute(const study::Study& study, const std::vector<TaskWork>& work,
-                                std::vector<Found>& owned, const OpenRows& open,
-                                const neighbors::SearchOptions& options, parallel::StopRequest& stop,
-                                const Log& log) {
+                                std::vector<Found>& owned, const OpenRows& open, int threads,
+                                parallel::StopRequest& stop, const Log& log) {
     std::vector<CellWorlds> all(owned.size());
     std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>>
         encoders;  // by work and cell: of owned
@@ -160,17 +191,21 @@ std::vector<CellWorlds> permute(const study::Study& study, const std::vector<Tas
         const TaskWork& here = work[cell.first];
         const ListedCell& listed = here.listed[cell.second];
         if (stop.requested()) break;
-        draw_roles(study, here, cell.second, options.threads, blocks);
+        draw_roles(study, here, cell.second, threads, blocks);
         for (const std::size_t i : which) {
             Found& found = owned[i];
             CANDOR_REQUIRE(std::ssize(found.near) == listed.participants.size(),
                            "cell " + std::to_string(found.cell) + " has " +
                                std::to_string(found.near.size()) + " lists");
-            std::vector<NearList> lists = std::exchange(found.near, {});
-            lengthen(study, here, found, blocks, lists, open, options);
-            all[i] = count(study, listed, blocks, lists, options.threads);
+            Lists lists{std::exchange(found.near, {}), {}};
+            lists.sides.resize(lists.near.size());
+            for (std::size_t q = 0; q < listed.query.size(); ++q)
+                lists.sides[static_cast<std::size_t>(listed.query[q])] = std::move(found.sides[q]);
+            found.sides.clear();
+            complete(study, here, found, blocks, lists, open, threads);
+            all[i] = count(study, listed, blocks, lists, threads);
             require_same_counts(found, here.cells[found.cell], all[i].observed);
-            progress.advance(static_cast<double>(lists.size()));
+            progress.advance(static_cast<double>(listed.participants.size()));
         }
     }
     stop.rendezvous();

@@ -208,7 +208,7 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
                                             from_files(prepared.inputs, work), search, watch, cost),
                                  counting_owners(study, work, world.size()));
     clock.begin("permute" + suffix);
-    searched.worlds = permute(study, work, searched.owned, from_files(prepared.inputs, work), search,
+    searched.worlds = permute(study, work, searched.owned, from_files(prepared.inputs, work), threads,
                               watch.stop, watch.log);
     clock.begin("count" + suffix);
     searched.counted =
@@ -307,7 +307,8 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     warn_of_ties(study, prepared.work, counted, log);
 
     clock.begin("overlap");
-    BlindSetResults blind = blind_sets_mpi(world, study, prepared.work, searched.owned, threads, log);
+    BlindSetResults blind =
+        blind_sets_mpi(world, study, prepared.work, searched.owned, searched.worlds, threads, log);
     stop.rendezvous();
     clock.begin("retention");
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,

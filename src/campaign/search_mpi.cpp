@@ -77,7 +77,8 @@ class Searcher {
         part.found.work = group.work;
         part.found.encoder = group.encoder;
         part.found.cell = position;
-        if (!work.listed.empty() && work.listed[position].has_lists()) {
+        const bool listed = !work.listed.empty() && work.listed[position].has_lists();
+        if (listed) {
             // The lists are asked for last, and are no searches of the method's own: they count in no cost.
             const neighbors::Decided& lists = decided.back();
             part.participant = lists.query;
@@ -92,8 +93,13 @@ class Searcher {
             const neighbors::NeighborSets &negatives = decided[sides * c].nearest,
                                           &positives = decided[sides * c + 1].nearest;
             for (std::int64_t n = 0; n < std::ssize(decided[sides * c].query); ++n) {
+                const auto k = static_cast<std::size_t>(study_.op.k);
                 const instruments::Discordance one =
-                    instruments::discordance(positives.of(n), negatives.of(n));
+                    instruments::discordance(positives.of(n).first(k), negatives.of(n).first(k));
+                if (c == 0 && listed)
+                    part.found.sides.push_back(sides_list(negatives.of(n), positives.of(n),
+                                                          work.listed[position].sides_whole,
+                                                          work.listed[position]));
                 if (c == 0) part.found.primary.push_back(one);
                 if (part.query[static_cast<std::size_t>(n)] < cell.positive_queries)
                     part.found.sign[c].push_back(sign_of(one.margin()));
@@ -125,8 +131,10 @@ void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
         found.work = part.found.work;
         found.encoder = part.found.encoder;
         found.cell = part.found.cell;
-        if (!work.listed.empty())
+        if (!work.listed.empty() && work.listed[part.found.cell].has_lists()) {
             found.near.resize(static_cast<std::size_t>(work.listed[part.found.cell].participants.size()));
+            found.sides.resize(cell.queries.size());
+        }
         found.primary.resize(cell.queries.size());
         found.sign.assign(part.found.sign.size(),
                           std::vector<std::int8_t>(static_cast<std::size_t>(cell.positive_queries)));
@@ -134,6 +142,7 @@ void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
     for (std::size_t i = 0; i < part.query.size(); ++i) {
         const auto q = static_cast<std::size_t>(part.query[i]);
         found.primary[q] = part.found.primary[i];
+        if (!found.sides.empty()) found.sides[q] = part.found.sides[i];
         for (std::size_t c = 0; part.query[i] < cell.positive_queries && c < found.sign.size(); ++c)
             found.sign[c][q] = part.found.sign[c][i];
     }

@@ -145,7 +145,9 @@ std::vector<neighbors::Question> questions_of(const study::Cell& cell) {
 
 std::vector<neighbors::Question> questions_of(const TaskWork& work, std::size_t cell) {
     std::vector<neighbors::Question> asked = questions_of(work.cells[cell]);
-    if (!work.listed.empty() && work.listed[cell].has_lists()) asked.push_back(work.listed[cell].question());
+    if (work.listed.empty() || !work.listed[cell].has_lists()) return asked;
+    for (std::size_t side = 0; side < 2; ++side) asked[side].k = work.listed[cell].side_length;
+    asked.push_back(work.listed[cell].question());
     return asked;
 }
 

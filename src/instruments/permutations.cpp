@@ -158,6 +158,10 @@ std::vector<RowWorlds> Participants::permuted(std::uint64_t seed, std::string_vi
 
 std::vector<RowWorlds> Participants::subsampled(std::span<const Worlds> drawn) const {
     std::vector<RowWorlds> out(rows_.size());
+    std::vector<LabelledRow> rows = rows_;
+    constexpr unsigned candidate = ~3u;  // any bit but those that ask
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        rows[i].answers = rows[i].answers && (role_[i] & candidate) != 0;
     std::vector<std::uint8_t> part(rows_.size());
     for (int world = 0; world < worlds_a_word; ++world) {
         bool any = false;
@@ -165,19 +169,30 @@ std::vector<RowWorlds> Participants::subsampled(std::span<const Worlds> drawn) c
             part[i] = drawn[static_cast<std::size_t>(rows_[i].patient)] >> world & 1;
             any = any || part[i] != 0;
         }
-        if (any) assign_roles(rows_, rules_, part, world, out);
+        if (any) assign_roles(rows, rules_, part, world, out);
     }
     find_own(unit_, out);
     return out;
 }
 
-std::int64_t Participants::list_length(double fraction) const {
-    // Neighbours of a side come about as a Poisson process along the list: with this many expected, fewer
-    // than k have a chance of 1 in 1,000.
-    const double k = rules_.k, expected = k + 3 * std::sqrt(k) + 3;
-    const double share = fraction * static_cast<double>(fewest_near_) / static_cast<double>(size());
-    const double length = std::ceil(expected / share);
-    return std::min(size() - 1, static_cast<std::int64_t>(std::min(length, 1e15)));
+namespace {
+
+/// Neighbours come about as a Poisson process along the list: with this many expected, fewer than k have a
+/// chance below 1 in 10,000.
+std::int64_t length_for(int k, double share) {
+    const double expected = k + 4 * std::sqrt(k) + 4;
+    return static_cast<std::int64_t>(std::min(std::ceil(expected / share), 1e15));
+}
+
+}  // namespace
+
+std::int64_t Participants::list_length() const {
+    const double share = static_cast<double>(fewest_near_) / static_cast<double>(size());
+    return std::min(size() - 1, length_for(rules_.k, share));
+}
+
+std::int64_t Participants::side_length() const {
+    return length_for(rules_.k, wide_share);
 }
 
 namespace {

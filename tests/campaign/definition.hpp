@@ -108,7 +108,7 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
         const campaign::SearchGroup& group = plan.groups[g];
         std::vector<neighbors::Question> questions;
         for (const std::size_t c : group.cells) {
-            const auto own = campaign::questions_of(work[group.work].cells[c]);
+            const auto own = campaign::questions_of(work[group.work], c);
             questions.insert(questions.end(), own.begin(), own.end());
         }
         const auto rows = open(group);
@@ -122,7 +122,8 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
         for (const std::size_t c : group.cells) {
             const study::Cell& cell = work[group.work].cells[c];
             campaign::Found& found =
-                all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}, {}});
+                all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}, {}, {}});
+            const std::size_t end = next + campaign::questions_of(work[group.work], c).size();
             for (const study::Candidates& candidates : cell.candidates) {
                 if (candidates.unscored) continue;
                 const neighbors::NeighborSets &negatives = sets[next], &positives = sets[next + 1];
@@ -131,12 +132,15 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
                 found.sign.emplace_back();
                 for (std::int64_t q = 0; q < (primary ? std::ssize(cell.queries) : cell.positive_queries);
                      ++q) {
-                    const auto one = instruments::discordance(positives.of(q), negatives.of(q));
+                    const auto k = static_cast<std::size_t>(study.op.k);
+                    const auto one =
+                        instruments::discordance(positives.of(q).first(k), negatives.of(q).first(k));
                     if (primary) found.primary.push_back(one);
                     if (q < cell.positive_queries)
                         found.sign.back().push_back(one.margin() > 0 ? 1 : one.margin() < 0 ? -1 : 0);
                 }
             }
+            next = end;  // lists are asked for last
         }
     }
     return all;
@@ -161,7 +165,8 @@ inline std::vector<campaign::FoundPart> cut(const std::vector<campaign::FoundPar
                                      part.found.cell,
                                      piece(part.found.primary, first),
                                      {},
-                                     piece(part.found.near, first)}};
+                                     piece(part.found.near, first),
+                                     piece(part.found.sides, first)}};
             for (const auto& signs : part.found.sign) one.found.sign.push_back(piece(signs, first));
             out.push_back(std::move(one));
         }

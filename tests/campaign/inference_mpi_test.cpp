@@ -55,7 +55,7 @@ Counted counted(const campaign::Inputs& inputs, const std::vector<TaskWork>& wor
     const auto owners = campaign::counting_owners(inputs.study, work, world().size());
     parallel::StopRequest never;
     return campaign::count_mpi(world(), inputs.study, work,
-                               campaign::deliver_mpi(world(), work, cut(parts, most), owners),
+                               campaign::deliver_mpi(world(), work, cut(parts, most), owners), {},
                                options.threads, never, silent);
 }
 

@@ -209,11 +209,11 @@ BOOST_AUTO_TEST_CASE(worlds_are_what_the_definition_says) {
                     const Cohort cohort = make_cohort(3, 150, prevalence, images, 1);
                     const Participants all(cohort.rows, rules_of(distinct, cap, NegativesAsking::bank));
                     BOOST_REQUIRE(all.scored());
-                    check_worlds(cohort, all, all.observed(), 1, all.list_length(1), all.positives());
-                    check_worlds(cohort, all, all.permuted(1, "f", 64, 50), 50, all.list_length(1),
+                    check_worlds(cohort, all, all.observed(), 1, all.list_length(), all.positives());
+                    check_worlds(cohort, all, all.permuted(1, "f", 64, 50), 50, all.list_length(),
                                  all.positives());
                     const auto drawn = draw_quarter(1, "t", 150, 0, 40);
-                    check_worlds(cohort, all, all.subsampled(drawn), 40, all.list_length(wide_share), 0);
+                    check_worlds(cohort, all, all.subsampled(drawn), 40, all.size(), 0);
                 }
             }
         }
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(negatives_that_ask_and_other_rules) {
             rules.leaves_one_out = false;
             rules.same_n = same_n;
             const Participants all(cohort.rows, rules);
-            check_worlds(cohort, all, all.permuted(2, "f", 0, 10), 10, all.list_length(1), all.positives());
+            check_worlds(cohort, all, all.permuted(2, "f", 0, 10), 10, all.list_length(), all.positives());
         }
     }
 }

@@ -21,7 +21,8 @@ struct Found {
     /// Per entry of Cell::candidates that scores the cell, in their order, and per positive query: +1 where
     /// DM > 0, 0 where DM == 0, -1 where DM < 0.
     std::vector<std::vector<std::int8_t>> sign;
-    std::vector<instruments::NearList> near;  ///< of each participant, where the cell has lists
+    /// Where the cell has lists: of each participant for permutations, of each query for subsamples.
+    std::vector<instruments::NearList> near, sides;
 };
 
 /// The same of some of a cell's queries.

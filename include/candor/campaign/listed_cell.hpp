@@ -24,15 +24,13 @@ struct ListedCell {
     std::vector<ContextRow> rows;  ///< of each participant, in key order
     std::vector<Reach> reach;      ///< each is asked for its nearest among all others
     int length = 0;                ///< how many of them
+    /// Participants: of each query, and of each candidate of the primary rule by side.
+    std::vector<std::int32_t> query, candidate[2];
+    int side_length = 0;  ///< candidates of each side that a query is asked for; `whole` where these are all
+    bool sides_whole = false;
 
     bool has_lists() const { return length > 0; }
     neighbors::Question question() const { return {rows, rows, reach, length}; }
-    /// The question of some participants alone, for longer lists. @param which positions of them.
-    struct Some {
-        std::vector<ContextRow> rows;
-        std::vector<Reach> reach;
-    };
-    Some some(const std::vector<std::int64_t>& which) const;
 };
 
 /// The lists of a cell under the primary rule, draw 0; none where the study asks for no permutations, where
@@ -41,8 +39,12 @@ struct ListedCell {
 ListedCell list_cell(const study::Study& study, const study::Pool& pool, const study::Context& context,
                      const study::Cell& cell, const std::vector<bool>& asks);
 
-/// A participant's list as a search of the question, or of a longer one, gives it.
+/// A participant's list for permutations as a search of the question, or of a longer one, gives it.
 instruments::NearList near_list(std::span<const neighbors::Neighbor> nearest, const ListedCell& listed);
+/// A query's list for subsamples from its nearest candidates of each side. @param whole these are all.
+instruments::NearList sides_list(std::span<const neighbors::Neighbor> negatives,
+                                 std::span<const neighbors::Neighbor> positives, bool whole,
+                                 const ListedCell& listed);
 
 /// The name under which a cell's permutations are drawn: the same under every encoder.
 std::string permutation_name(const study::Task& task, const study::Context& context, const study::Cell& cell);

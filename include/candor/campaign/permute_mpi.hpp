@@ -10,7 +10,6 @@
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/instruments/tally.hpp"
-#include "candor/neighbors/search.hpp"
 #include "candor/parallel/stop.hpp"
 
 namespace candor::campaign {
@@ -31,8 +30,7 @@ struct CellWorlds {
 /// taken one after the other, all encoders of one together, so that permutations are drawn once.
 /// @param open as for search_mpi.
 std::vector<CellWorlds> permute(const study::Study& study, const std::vector<TaskWork>& work,
-                                std::vector<Found>& owned, const OpenRows& open,
-                                const neighbors::SearchOptions& options, parallel::StopRequest& stop,
-                                const Log& log);
+                                std::vector<Found>& owned, const OpenRows& open, int threads,
+                                parallel::StopRequest& stop, const Log& log);
 
 }  // namespace candor::campaign

@@ -52,11 +52,13 @@ class Participants {
                                     std::int64_t count) const;
     /// The cell of those patients alone that a world draws, its sides made equal again. @param drawn by
     /// patient (LabelledRow::patient): the worlds that draw him.
+    /// Candidates are drawn of those who are candidates now.
     std::vector<RowWorlds> subsampled(std::span<const Worlds> drawn) const;
 
-    /// How long a list should be, of this many neighbours a side, for few rows to want more: by a share of
-    /// `fraction` of the patients. At most size() - 1.
-    std::int64_t list_length(double fraction) const;
+    /// How long a list should be for few rows to want more in a permutation; at most size() - 1.
+    std::int64_t list_length() const;
+    /// The same of lists of one side's candidates, of which a subsample draws the share wide_share.
+    std::int64_t side_length() const;
 
   private:
     RoleRules rules_;
@@ -70,11 +72,13 @@ class Participants {
     std::int64_t positives_ = 0, fewest_near_ = 0;
 };
 
-/// The nearest other participants of each participant, cosine descending. Any order of equal cosines serves.
+/// Those nearest to a participant, cosine descending; any order of equal cosines serves. For permutations the
+/// nearest of all participants; for subsamples, where labels stay and an encoder that sees the finding has
+/// few of one side near a row of the other, the nearest candidates of each side, both on one list.
 struct NearList {
     std::vector<std::int32_t> row;  ///< participants
     std::vector<double> cosine;
-    bool whole = false;  ///< all other participants are on it
+    bool whole = false;  ///< all who count are on it
 };
 
 /// Whether a list ends before a query has found its k neighbours a side in some world.
