@@ -126,7 +126,7 @@ Memory memory_of(std::int64_t rows, std::int64_t dimension, bool doubles, std::i
     Memory memory;
     memory.fixed = rows * (count * 8 + words * 16 + 24) + asked * 16;
     memory.sinks = PanelSinks::bytes(rows, asked, wanted, questions.size());
-    // A list packed has little more than k entries; two panels are there, a third is packed or unpacked.
+    // A list packed has little more entries than are wanted; two panels are there, a third is packed or unpacked.
     memory.packed = wanted * 8 + asked * 10 + 3 * memory.sinks * panel / std::max<std::int64_t>(1, rows);
     memory.panel = PanelRows::bytes(panel, dimension, leading, doubles);
     return memory;
