@@ -58,7 +58,7 @@ inline campaign::Found found_by_definition(const study::Study& study,
                                            std::size_t encoder, std::size_t position,
                                            const neighbors::RowSet& rows) {
     const study::Cell& cell = work[w].cells[position];
-    campaign::Found found{w, encoder, position, {}, {}};
+    campaign::Found found{w, encoder, position, {}, {}, {}, {}};
     for (std::size_t q = 0; q < cell.queries.size(); ++q)
         found.primary.push_back(
             discordance_by_definition(cell, cell.candidates.front(), q, study.op.k, rows));
