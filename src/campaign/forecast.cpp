@@ -158,6 +158,7 @@ Forecast Player::play(int ranks) {
     play_count(forecast);
     play_overlap(forecast);
     play_retention(forecast);
+    play_heads(forecast);
     play_tables(forecast);
     play_write(forecast);
     play_memory(forecast);
@@ -412,6 +413,41 @@ void Player::play_retention(Forecast& forecast) const {
         if (draws.emplace(jobs[j].work, rank).second) ranks.add_fixed(rank, drawing(jobs[j].work));
     }
     ranks.into(begin(forecast, "retention"));
+}
+
+/// Trainings are placed as train_heads_mpi does; their products are taken to be as fast as the search's, the
+/// resamples to be shared evenly.
+void Player::play_heads(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    const std::vector<HeadJob> jobs = head_jobs(of(), study_.work, study_.heads);
+    std::vector<double> costs;
+    double flops = 0;
+    for (const HeadJob& job : jobs) {
+        const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
+        costs.push_back(head_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+        flops += costs.back();
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    std::map<std::size_t, double> resampled;  // by work: test rows of all heads
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const HeadJob& job = jobs[j];
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        const std::size_t encoder = task.encoders[job.encoder];
+        const double a_pair = 2 * real(study_.dimensions[encoder]);
+        ranks.add(static_cast<std::size_t>(placed[j]), costs[j] / a_pair * of_encoder_[encoder].product);
+        if (job.member == 0)
+            resampled[job.work] +=
+                real(std::ssize(task.findings)) * real(std::ssize(study_.heads[job.work][job.dataset].test));
+    }
+    for (const auto& [work, rows] : resampled) {
+        ranks.add_fixed_everywhere(drawing(work));
+        for (int rank = 0; rank < forecast.ranks; ++rank)
+            ranks.add(static_cast<std::size_t>(rank),
+                      rows * real(of().bootstrap.resamples) * rates_.pair / real(forecast.ranks));
+    }
+    StageForecast& stage = begin(forecast, "heads");
+    ranks.into(stage);
+    stage.flops = flops;
 }
 
 /// Rank 0 summarises findings, tasks, panels and distances.

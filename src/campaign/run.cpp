@@ -15,6 +15,9 @@
 #include "candor/campaign/ablation_table.hpp"
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
+#include "candor/campaign/head_table_mpi.hpp"
+#include "candor/campaign/head_work.hpp"
+#include "candor/campaign/heads_mpi.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
@@ -233,17 +236,22 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
     prepared.inputs = std::move(inputs);
     const study::Study& study = prepared.inputs.study;
     std::vector<study::Pool> drafts;
-    for (const study::Task& task : study.tasks)
+    std::vector<std::vector<study::HeadRows>> heads;
+    for (const study::Task& task : study.tasks) {
         drafts.push_back(study::draft_pool(study, task, prepared.inputs.tables));
+        heads.push_back(study::draft_head_rows(study, task, prepared.inputs.tables));
+    }
 
     log.detail("reading and checking the features");
-    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, stop);
+    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, heads, stop);
     if (const auto problems = prepared.audit.problems(study); !problems.empty()) throw problems.front();
     prepared.erased = audit_erased_mpi(world, prepared.inputs, drafts, stop);
     if (const auto problems = prepared.erased.problems(study); !problems.empty()) throw problems.front();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
         study::Pool pool = study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t]);
         prepared.erased.count_exclusions(study, t, pool);
+        prepared.heads.push_back(
+            final_heads(prepared.inputs, study.tasks[t], heads[t], prepared.audit.head_faults[t], pool));
         prepared.work.push_back(make_work(study, t, std::move(pool)));
     }
     return prepared;
@@ -306,6 +314,13 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     clock.begin("retention");
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,
                                                searched.owned, threads, stop, log);
+    clock.begin("heads");
+    HeadJournal head_journal(journal);
+    const std::vector<TrainedHead> trained = train_heads_mpi(
+        world, study, prepared.work, prepared.heads, dimensions_of(study, prepared.audit),
+        heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, head_journal, stop, log);
+    store::ResultTable heads = head_table_mpi(world, study, prepared.work, prepared.heads, trained,
+                                              searched.owned, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
@@ -334,6 +349,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(blind.overlap_summary);
         add(blind.consensus);
         add(retention.table, &retention.families);
+        add(heads);
         AssociationTables associations =
             association_tables(study, prepared.work, counted, prepared.erased.boxes, retention.micro);
         add(associations.associations);
