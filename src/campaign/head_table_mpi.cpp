@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -201,6 +202,20 @@ struct Measuring {
     std::vector<std::int64_t> twice_wins, pairs;  // by resample
 };
 
+/// Patients of the pairs of a finding.
+std::set<std::int32_t> patients_of(const study::Pool& pool, const study::HeadRows& rows,
+                                   const std::map<std::int32_t, ContextSides>& sides) {
+    std::set<std::int32_t> patients;
+    for (const auto& [context, of] : sides) {
+        if (of.rows[0].empty() || of.rows[1].empty()) continue;
+        for (const auto& list : of.rows) {
+            for (const std::size_t i : list)
+                patients.insert(pool.patient[static_cast<std::size_t>(rows.test[i].value)]);
+        }
+    }
+    return patients;
+}
+
 Measuring measure(const study::Study& study, const TaskWork& work, const HeadKey& key,
                   const study::HeadRows& rows, const std::vector<MemberOutputs>& members,
                   const std::vector<Found>& owned) {
@@ -224,17 +239,11 @@ Measuring measure(const study::Study& study, const TaskWork& work, const HeadKey
         return z;
     };
     const auto sides = sides_of(work.pool, rows, key.finding);
-    std::set<std::int32_t> patients;
     for (const auto& [context, of] : sides) {
         m.test_rows += std::ssize(of.rows[0]) + std::ssize(of.rows[1]);
         m.test_positives += std::ssize(of.rows[1]);
-        if (of.rows[0].empty() || of.rows[1].empty()) continue;
-        for (const auto& list : of.rows) {
-            for (const std::size_t i : list)
-                patients.insert(work.pool.patient[static_cast<std::size_t>(rows.test[i].value)]);
-        }
     }
-    m.patients = std::ssize(patients);
+    m.patients = std::ssize(patients_of(work.pool, rows, sides));
     // A head that saw no label has learnt nothing: its outputs are initial values.
     if (std::isnan(head.loss)) return measuring;
     measuring.counters = counters_of(work.pool, rows, sides, outputs_of_test(head));
@@ -256,6 +265,13 @@ Measuring measure(const study::Study& study, const TaskWork& work, const HeadKey
     const auto cases = cases_of(work, key, rows.dataset, asked, head.asked, owned, m.unasked);
     m.margins = instruments::head_margins(cases, m.threshold, m.lipschitz);
     return measuring;
+}
+
+std::vector<double> aurocs_of(const std::vector<std::int64_t>& twice_wins,
+                              const std::vector<std::int64_t>& pairs) {
+    std::vector<double> aurocs;
+    for (std::size_t b = 0; b < pairs.size(); ++b) aurocs.push_back(stats::auroc(twice_wins[b], pairs[b]));
+    return aurocs;
 }
 
 /// Draws every resample of a task once for all its heads on this rank.
@@ -283,17 +299,53 @@ void resample(const study::Study& study, const TaskWork& work, std::span<Measuri
     });
     for (Measuring& one : all) {
         if (one.counters.empty()) continue;
-        instruments::Replicates auroc{one.measures.auroc.value, {}};
-        for (std::size_t b = 0; b < one.pairs.size(); ++b)
-            auroc.resampled.push_back(stats::auroc(one.twice_wins[b], one.pairs[b]));
+        const instruments::Replicates auroc{one.measures.auroc.value, aurocs_of(one.twice_wins, one.pairs)};
         one.measures.auroc = instruments::estimate(auroc, study.bootstrap.confidence);
     }
+}
+
+/// A finding's heads of one kind under one encoder, in all datasets of the task.
+struct PooledKey {
+    std::size_t work = 0, encoder = 0;
+    instruments::HeadKind kind = instruments::HeadKind::linear;
+    std::size_t finding = 0;
+
+    auto operator<=>(const PooledKey&) const = default;
+};
+
+/// Their pairs summed.
+std::map<PooledKey, instruments::Replicates> pool_datasets(const std::vector<Measuring>& all) {
+    struct Sum {
+        std::int64_t twice_wins = 0, pairs = 0;
+        std::vector<std::int64_t> twice_wins_of, pairs_of;  // by resample
+    };
+    std::map<PooledKey, Sum> sums;
+    for (const Measuring& one : all) {
+        const HeadKey& key = one.measures.key;
+        Sum& sum = sums[{key.work, key.encoder, key.kind, key.finding}];
+        sum.twice_wins_of.resize(one.twice_wins.size());
+        sum.pairs_of.resize(one.pairs.size());
+        for (const stats::PairCounter& counter : one.counters) {
+            sum.twice_wins += counter.twice_wins();
+            sum.pairs += counter.pairs();
+        }
+        for (std::size_t b = 0; b < one.pairs.size(); ++b) {
+            sum.twice_wins_of[b] += one.twice_wins[b];
+            sum.pairs_of[b] += one.pairs[b];
+        }
+    }
+    std::map<PooledKey, instruments::Replicates> pooled;
+    for (const auto& [key, sum] : sums)
+        pooled.emplace(key, instruments::Replicates{stats::auroc(sum.twice_wins, sum.pairs),
+                                                    aurocs_of(sum.twice_wins_of, sum.pairs_of)});
+    return pooled;
 }
 
 // ---- the table ----
 
 struct Line {
-    std::string task, dataset, encoder, kind, finding;
+    std::string task, level, dataset, encoder, kind, finding;
+    std::int64_t heads = 0;  ///< whose pairs count
     std::int64_t training_rows = 0, training_positives = 0, validation_rows = 0, validation_positives = 0;
     Measures measures;
     std::string why_not;
@@ -308,10 +360,12 @@ void put_quartiles(Rows& rows, const stats::Quartiles& q, const std::array<const
 void put_line(Rows& rows, const Line& line) {
     const Measures& m = line.measures;
     rows.put("task", line.task);
+    rows.put("level", line.level);
     rows.put("dataset", line.dataset);
     rows.put("encoder", line.encoder);
     rows.put("kind", line.kind);
     rows.put("finding", line.finding);
+    rows.put("heads", line.heads);
     rows.put("training_rows", line.training_rows);
     rows.put("training_positives", line.training_positives);
     rows.put("validation_rows", line.validation_rows);
@@ -362,6 +416,8 @@ Line line_of(const study::Study& study, const TaskWork& work, const study::HeadR
     const HeadKey& key = measures.key;
     Line line;
     line.task = task.id;
+    line.level = "dataset";
+    line.heads = measures.pairs > 0;
     line.dataset = study.datasets[rows.dataset].id;
     line.encoder = study.encoders[task.encoders[key.encoder]].id;
     line.kind = name_of(key.kind);
@@ -375,12 +431,73 @@ Line line_of(const study::Study& study, const TaskWork& work, const study::HeadR
     return line;
 }
 
+/// A line that puts others together: counts are sums, what is said of one head alone is undefined.
+Line sum_of(std::span<const Line> parts, const std::string& level, const instruments::Replicates& auroc,
+            double confidence) {
+    Line sum;
+    for (const Line& part : parts) {
+        sum.heads += part.heads;
+        sum.training_rows += part.training_rows;
+        sum.training_positives += part.training_positives;
+        sum.validation_rows += part.validation_rows;
+        sum.validation_positives += part.validation_positives;
+        Measures& m = sum.measures;
+        m.test_rows += part.measures.test_rows;
+        m.test_positives += part.measures.test_positives;
+        m.pairs += part.measures.pairs;
+        m.unasked += part.measures.unasked;
+        m.margins.cases += part.measures.margins.cases;
+        m.margins.separated += part.measures.margins.separated;
+        m.margins.violations += part.measures.margins.violations;
+    }
+    sum.task = parts.front().task;
+    sum.level = level;
+    sum.encoder = parts.front().encoder;
+    sum.kind = parts.front().kind;
+    sum.measures.loss = sum.measures.lipschitz = undefined;
+    sum.measures.epochs = parts.front().measures.epochs;
+    sum.measures.members = parts.front().measures.members;
+    sum.measures.auroc = instruments::estimate(auroc, confidence);
+    if (std::isnan(auroc.observed))
+        sum.why_not = level == "task" ? "auroc: a finding has none" : "auroc: no test pair of one context";
+    return sum;
+}
+
+/// Lines of the findings of a task, and of the task, for one encoder and kind.
+/// @param lines   those of the datasets
+/// @param aurocs  by finding, of `pool_datasets`
+void add_pooled_lines(const study::Study& study, const TaskWork& work,
+                      const std::vector<study::HeadRows>& heads, std::span<const Line> lines,
+                      const std::vector<instruments::Replicates>& aurocs, std::vector<Line>& of_findings,
+                      std::vector<Line>& of_tasks) {
+    const study::Task& task = study.tasks[work.task];
+    std::vector<Line> mine;
+    std::set<std::int32_t> everyone;
+    for (std::size_t f = 0; f < task.findings.size(); ++f) {
+        std::vector<Line> parts;
+        std::ranges::copy_if(lines, std::back_inserter(parts),
+                             [&](const Line& line) { return line.finding == task.findings[f]; });
+        mine.push_back(sum_of(parts, "finding", aurocs[f], study.bootstrap.confidence));
+        mine.back().finding = task.findings[f];
+        std::set<std::int32_t> patients;
+        for (const study::HeadRows& rows : heads) {
+            if (rows.why_none.empty())
+                patients.merge(patients_of(work.pool, rows, sides_of(work.pool, rows, f)));
+        }
+        mine.back().measures.patients = std::ssize(patients);
+        everyone.merge(patients);
+    }
+    of_tasks.push_back(sum_of(mine, "task", instruments::mean_of(aurocs), study.bootstrap.confidence));
+    of_tasks.back().measures.patients = std::ssize(everyone);
+    std::ranges::move(mine, std::back_inserter(of_findings));
+}
+
 }  // namespace
 
-store::ResultTable head_table_mpi(const parallel::Communicator& world, const study::Study& study,
-                                  const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
-                                  const std::vector<TrainedHead>& trained, const std::vector<Found>& owned,
-                                  int threads, parallel::StopRequest& stop, const Log& log) {
+HeadResults head_table_mpi(const parallel::Communicator& world, const study::Study& study,
+                           const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
+                           const std::vector<TrainedHead>& trained, const std::vector<Found>& owned,
+                           int threads, parallel::StopRequest& stop, const Log& log) {
     ByteWriter mine;
     for (std::size_t w = 0; w < work.size(); ++w) {
         const auto outputs = deliver_outputs(world, study, work, w, trained);
@@ -395,26 +512,47 @@ store::ResultTable head_table_mpi(const parallel::Communicator& world, const stu
         Progress progress(log, "resampling heads",
                           static_cast<double>(study.bootstrap.resamples) * static_cast<double>(keys.size()));
         resample(study, work[w], measuring, threads, stop, progress);
-        for (const Measuring& one : measuring) mine.put(one.measures);
+        for (const Measuring& one : measuring) {
+            mine.put('m');
+            mine.put(one.measures);
+        }
+        for (const auto& [key, auroc] : pool_datasets(measuring)) {
+            mine.put('p');
+            mine.put(key);
+            mine.put(auroc.observed);
+            mine.put(std::span<const double>(auroc.resampled));
+        }
     }
 
     stop.rendezvous();
     std::map<HeadKey, Measures> all;
+    std::map<PooledKey, instruments::Replicates> pooled;
     for (const std::string& bytes : world.gather(mine.take())) {
         ByteReader in(bytes);
         while (!in.done()) {
-            const auto measures = in.get<Measures>();
-            all.emplace(measures.key, measures);
+            if (in.get<char>() == 'm') {
+                const auto measures = in.get<Measures>();
+                all.emplace(measures.key, measures);
+                continue;
+            }
+            const auto key = in.get<PooledKey>();
+            instruments::Replicates& auroc = pooled[key];
+            auroc.observed = in.get<double>();
+            auroc.resampled = in.get_many<double>();
         }
     }
-    if (world.rank() != 0) return {};
+    HeadResults results;
+    if (world.rank() != 0) return results;
     std::vector<Line> lines;
     for (std::size_t w = 0; w < work.size(); ++w) {
+        const study::Task& task = study.tasks[work[w].task];
+        std::map<std::pair<std::size_t, instruments::HeadKind>, std::vector<Line>> of_encoder;
         for (std::size_t d = 0; d < heads[w].size(); ++d) {
             const study::HeadRows& rows = heads[w][d];
             if (!rows.why_none.empty()) {
                 Line none;
-                none.task = study.tasks[work[w].task].id;
+                none.task = task.id;
+                none.level = "dataset";
                 none.dataset = study.datasets[rows.dataset].id;
                 none.why_not = rows.why_none;
                 none.measures.loss = none.measures.lipschitz = undefined;
@@ -422,11 +560,30 @@ store::ResultTable head_table_mpi(const parallel::Communicator& world, const stu
                 continue;
             }
             for (auto at = all.lower_bound({w, d, 0, {}, 0});
-                 at != all.end() && at->first.work == w && at->first.dataset == d; ++at)
+                 at != all.end() && at->first.work == w && at->first.dataset == d; ++at) {
                 lines.push_back(line_of(study, work[w], rows, at->second));
+                of_encoder[{at->first.encoder, at->first.kind}].push_back(lines.back());
+            }
         }
+        auto& of_finding = results.aurocs.finding.emplace_back(
+            task.encoders.size(), std::vector<double>(task.findings.size(), undefined));
+        auto& of_task = results.aurocs.task.emplace_back(task.encoders.size(), undefined);
+        std::vector<Line> findings, tasks;
+        for (const auto& [key, parts] : of_encoder) {
+            const auto& [encoder, kind] = key;
+            std::vector<instruments::Replicates> aurocs;
+            for (std::size_t f = 0; f < task.findings.size(); ++f)
+                aurocs.push_back(pooled.at({w, encoder, kind, f}));
+            add_pooled_lines(study, work[w], heads[w], parts, aurocs, findings, tasks);
+            if (kind != instruments::HeadKind::linear) continue;
+            for (std::size_t f = 0; f < aurocs.size(); ++f) of_finding[encoder][f] = aurocs[f].observed;
+            of_task[encoder] = tasks.back().measures.auroc.value;
+        }
+        std::ranges::move(findings, std::back_inserter(lines));
+        std::ranges::move(tasks, std::back_inserter(lines));
     }
-    return table_of("heads", lines, put_line);
+    results.table = table_of("heads", lines, put_line);
+    return results;
 }
 
 }  // namespace candor::campaign

@@ -319,8 +319,8 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     const std::vector<TrainedHead> trained = train_heads_mpi(
         world, study, prepared.work, prepared.heads, dimensions_of(study, prepared.audit),
         heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, head_journal, stop, log);
-    store::ResultTable heads = head_table_mpi(world, study, prepared.work, prepared.heads, trained,
-                                              searched.owned, threads, stop, log);
+    HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, trained, searched.owned,
+                                       threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
@@ -349,9 +349,9 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(blind.overlap_summary);
         add(blind.consensus);
         add(retention.table, &retention.families);
-        add(heads);
-        AssociationTables associations =
-            association_tables(study, prepared.work, counted, prepared.erased.boxes, retention.micro);
+        add(heads.table);
+        AssociationTables associations = association_tables(
+            study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
         add(associations.associations);
         add(associations.distances);
         add(associations.contrasts, &associations.families);

@@ -81,6 +81,9 @@ PlannedStudy made_plan() {
     PlannedStudy plan;
     plan.inputs = made_inputs();
     plan.work = made_work(plan.inputs);
+    for (std::size_t t = 0; t < plan.work.size(); ++t)
+        plan.heads.push_back(
+            study::draft_head_rows(plan.inputs.study, plan.inputs.study.tasks[t], plan.inputs.tables));
     plan.dimensions = made_dimensions;
     for (std::size_t e = 0; e < plan.inputs.study.encoders.size(); ++e) {
         for (std::size_t d = 0; d < plan.inputs.study.datasets.size(); ++d) {

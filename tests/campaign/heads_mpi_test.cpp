@@ -6,8 +6,10 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "candor/base/hash.hpp"
@@ -253,16 +255,22 @@ BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
         owner);
     HeadJournal none;
     parallel::StopRequest never;
-    const auto table = campaign::head_table_mpi(world(), study, made().work, made().heads,
-                                                train(none, never, 1), owned, 2, never, silent);
+    const auto results = campaign::head_table_mpi(world(), study, made().work, made().heads,
+                                                  train(none, never, 1), owned, 2, never, silent);
+    const store::ResultTable& table = results.table;
     BOOST_TEST((world().rank() == 0) == (table.rows() > 0));
     if (world().rank() != 0) return;
-    BOOST_TEST(table.rows() == (3 * 2 * 2 + 2 * 1) * 2);
+    // Two kinds; datasets, then findings, then tasks.
+    BOOST_TEST(table.rows() == (3 * 2 * 2 + 2 * 1 + 3 * 2 + 2 * 1 + 3 + 2) * 2);
 
     std::int64_t row = 0, compared = 0, cases_seen = 0, separated = 0;
+    struct Pooled {
+        double wins = 0, pairs = 0;
+    };
     for (std::size_t w = 0; w < made().work.size(); ++w) {
         const campaign::TaskWork& work = made().work[w];
         const study::Task& task = study.tasks[work.task];
+        std::map<std::tuple<std::size_t, instruments::HeadKind, std::size_t>, Pooled> over_datasets;
         for (std::size_t d = 0; d < task.datasets.size(); ++d) {
             const study::HeadRows& rows = made().heads[w][d];
             const auto asked = campaign::asked_rows(study, work.pool, rows);
@@ -292,6 +300,8 @@ BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
                             }
                         }
                         BOOST_TEST(static_cast<double>(whole(table, "pairs", row)) == pairs);
+                        over_datasets[{e, kind, f}].wins += wins;
+                        over_datasets[{e, kind, f}].pairs += pairs;
                         if (pairs == 0) {
                             BOOST_TEST(std::isnan(real(table, "auroc", row)));
                         } else {
@@ -361,7 +371,36 @@ BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
                 }
             }
         }
+        for (std::size_t e = 0; e < task.encoders.size(); ++e) {
+            for (const auto kind : campaign::head_kinds(study)) {
+                for (std::size_t f = 0; f < task.findings.size(); ++f, ++row) {
+                    const Pooled& over = over_datasets.at({e, kind, f});
+                    BOOST_TEST(text(table, "level", row) == "finding");
+                    BOOST_TEST(text(table, "finding", row) == task.findings[f]);
+                    BOOST_TEST(std::abs(real(table, "auroc", row) - over.wins / over.pairs) < 1e-14);
+                    BOOST_TEST(real(table, "auroc_low", row) <= real(table, "auroc", row));
+                    if (kind == instruments::HeadKind::linear)
+                        BOOST_TEST(results.aurocs.finding[w][e][f] == real(table, "auroc", row));
+                }
+            }
+        }
+        for (std::size_t e = 0; e < task.encoders.size(); ++e) {
+            for (const auto kind : campaign::head_kinds(study)) {
+                double mean = 0;
+                for (std::size_t f = 0; f < task.findings.size(); ++f) {
+                    const Pooled& over = over_datasets.at({e, kind, f});
+                    mean += over.wins / over.pairs / static_cast<double>(task.findings.size());
+                }
+                BOOST_TEST(text(table, "level", row) == "task");
+                BOOST_TEST(text(table, "kind", row) == campaign::name_of(kind));
+                BOOST_TEST(std::abs(real(table, "auroc", row) - mean) < 1e-14);
+                if (kind == instruments::HeadKind::linear)
+                    BOOST_TEST(results.aurocs.task[w][e] == real(table, "auroc", row));
+                ++row;
+            }
+        }
     }
+    BOOST_TEST(row == table.rows());
     BOOST_TEST(compared > 10);
     BOOST_TEST(cases_seen > 50);
     BOOST_TEST(separated > 0);
@@ -374,7 +413,8 @@ BOOST_AUTO_TEST_CASE(a_dataset_without_heads_has_a_row_that_says_why) {
     for (std::size_t t = 0; t < work.size(); ++t)
         heads.push_back(study::draft_head_rows(inputs.study, inputs.study.tasks[t], inputs.tables));
     parallel::StopRequest never;
-    const auto table = campaign::head_table_mpi(world(), inputs.study, work, heads, {}, {}, 1, never, silent);
+    const auto table =
+        campaign::head_table_mpi(world(), inputs.study, work, heads, {}, {}, 1, never, silent).table;
     if (world().rank() != 0) return;
     BOOST_TEST_REQUIRE(table.rows() == 3);
     for (std::int64_t row = 0; row < 3; ++row) {
