@@ -229,13 +229,10 @@ Measuring measure(const study::Study& study, const TaskWork& work, const HeadKey
     m.lipschitz = head.lipschitz;
 
     const std::vector<PoolRow> asked = asked_rows(study, work.pool, rows);
+    const std::vector<std::size_t> tested = test_among(asked, rows);
     const auto outputs_of_test = [&](const MemberOutputs& of) {
         std::vector<double> z;
-        auto at = asked.begin();
-        for (const PoolRow row : rows.test) {
-            at = std::ranges::lower_bound(at, asked.end(), row);
-            z.push_back(of.asked[static_cast<std::size_t>(at - asked.begin())]);
-        }
+        for (const std::size_t at : tested) z.push_back(of.asked[at]);
         return z;
     };
     const auto sides = sides_of(work.pool, rows, key.finding);

@@ -89,6 +89,23 @@ std::vector<PoolRow> asked_rows(const study::Study& study, const study::Pool& po
     return asked;
 }
 
+std::vector<std::size_t> test_among(const std::vector<PoolRow>& asked, const study::HeadRows& rows) {
+    std::vector<std::size_t> places;
+    auto at = asked.begin();
+    for (const PoolRow row : rows.test) {
+        at = std::lower_bound(at, asked.end(), row);
+        places.push_back(static_cast<std::size_t>(at - asked.begin()));
+    }
+    return places;
+}
+
+std::string file_name_of(const HeadJob& job) {
+    std::string name = name_of(job.kind);
+    for (const std::size_t n : {job.work, job.encoder, job.dataset, static_cast<std::size_t>(job.member)})
+        name += "-" + std::to_string(n);
+    return name;
+}
+
 std::string name_of(HeadKind kind) {
     return kind == HeadKind::linear ? "linear" : "hidden";
 }
@@ -154,13 +171,21 @@ HeadInputs read_head_inputs(EncoderFeatures& features, const study::Study& study
 
 std::optional<HeadResult> train_head(const study::Study& study, const std::vector<TaskWork>& work,
                                      const HeadJob& job, const HeadInputs& inputs,
-                                     const std::function<bool()>& stops) {
+                                     const TrainingWatch& watch) {
+    using Clock = std::chrono::steady_clock;
+    const std::function<bool()>& stops = watch.stops;
     const study::Task& task = study.tasks[work[job.work].task];
-    instruments::Heads heads({job.kind, inputs.training.cols(), study.datasets[task.datasets[job.dataset]].id,
-                              task.findings, study.seed + static_cast<std::uint64_t>(job.member)});
+    const instruments::HeadTask what{job.kind, inputs.training.cols(),
+                                     study.datasets[task.datasets[job.dataset]].id, task.findings,
+                                     study.seed + static_cast<std::uint64_t>(job.member)};
+    instruments::Heads heads =
+        watch.state.empty() ? instruments::Heads(what) : instruments::Heads(what, watch.state);
     const instruments::LabelledRows rows{inputs.training.view(), inputs.labels.view()};
-    while (heads.epochs() < study.heads.epochs) {
+    for (auto kept = Clock::now(); heads.epochs() < study.heads.epochs;) {
         if (!heads.train_epoch(rows, stops)) return std::nullopt;
+        if (!watch.keep || Clock::now() - kept < watch.pause) continue;
+        watch.keep(heads.state());
+        kept = Clock::now();
     }
     HeadResult result;
     result.epochs = heads.epochs();

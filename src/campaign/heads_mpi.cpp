@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <future>
-#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 
-#include "candor/linalg/gemm.hpp"
 #include "candor/parallel/schedule.hpp"
 
 namespace candor::campaign {
@@ -20,6 +19,12 @@ namespace {
 /// Jobs with the same rows.
 std::tuple<std::size_t, std::size_t, std::size_t> rows_of(const HeadJob& job) {
     return {job.work, job.encoder, job.dataset};
+}
+
+std::string key_of(const HeadJob& job) {
+    ByteWriter out;
+    put(out, job);
+    return out.take();
 }
 
 /// A training on a thread of its own.
@@ -44,55 +49,6 @@ class StopFlag {
 
 }  // namespace
 
-HeadJournal::HeadJournal(const SearchJournal& journal) : journal_(&journal) {
-    if (!journal.heads_file().empty())
-        records_ = std::make_unique<store::JournalWriter>(journal.heads_file(), journal.identity());
-}
-
-std::vector<TrainedHead> HeadJournal::earlier_mpi(const parallel::Communicator& world,
-                                                  std::set<HeadJob>& done) const {
-    std::vector<TrainedHead> here;
-    if (journal_ == nullptr || journal_->earlier_heads_files().empty()) return here;
-    const std::vector<std::string>& files = journal_->earlier_heads_files();
-    const std::string core = linalg::blas_core();
-    for (std::size_t f = static_cast<std::size_t>(world.rank()); f < files.size();
-         f += static_cast<std::size_t>(world.size())) {
-        if (!std::filesystem::exists(files[f])) continue;
-        store::read_journal(files[f], journal_->identity(), [&](std::string_view record) {
-            ByteReader in(record);
-            if (in.get_text() != core) return;
-            TrainedHead head{get_head_job(in), {}};
-            head.result = get_head_result(in);
-            here.push_back(std::move(head));
-        });
-    }
-    ByteWriter mine;
-    for (const TrainedHead& head : here) put(mine, head.job);
-    const std::vector<std::string> all = world.all_gather(mine.take());
-    // Of a head that several hold, which no run leaves, the first rank's counts.
-    std::set<HeadJob> others;
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        if (static_cast<int>(rank) == world.rank()) others = done;
-        ByteReader in(all[rank]);
-        while (!in.done()) done.insert(get_head_job(in));
-    }
-    std::erase_if(here, [&](const TrainedHead& head) { return !others.insert(head.job).second; });
-    return here;
-}
-
-void HeadJournal::trained(const TrainedHead& head) {
-    if (!records_) return;
-    ByteWriter out;
-    out.put(linalg::blas_core());
-    put(out, head.job);
-    put(out, head.result);
-    records_->append(out.take());
-}
-
-void HeadJournal::sync() {
-    if (records_) records_->sync();
-}
-
 OpenHeads heads_from_files(const Inputs& inputs, const std::vector<TaskWork>& work,
                            const HeadRowsOfWork& heads) {
     return [&](const HeadJob& job) {
@@ -105,12 +61,16 @@ OpenHeads heads_from_files(const Inputs& inputs, const std::vector<TaskWork>& wo
 std::vector<TrainedHead> train_heads_mpi(const parallel::Communicator& world, const study::Study& study,
                                          const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
                                          const std::vector<std::int64_t>& dimensions, const OpenHeads& open,
-                                         int threads, HeadJournal& journal, parallel::StopRequest& stop,
-                                         const Log& log) {
-    std::set<HeadJob> done;
-    std::vector<TrainedHead> trained = journal.earlier_mpi(world, done);
+                                         int threads, ResultJournal& journal, parallel::StopRequest& stop,
+                                         const Log& log, std::chrono::milliseconds pause) {
+    const ResultJournal::Earlier earlier = journal.earlier_mpi(world, Kept::head);
+    std::vector<TrainedHead> trained;
+    for (const auto& [key, result] : earlier.here) {
+        ByteReader of_key(key), of_result(result);
+        trained.push_back({get_head_job(of_key), get_head_result(of_result)});
+    }
     std::vector<HeadJob> jobs = head_jobs(study, work, heads);
-    std::erase_if(jobs, [&](const HeadJob& job) { return done.contains(job); });
+    std::erase_if(jobs, [&](const HeadJob& job) { return earlier.done.contains(key_of(job)); });
     std::vector<double> costs;
     for (const HeadJob& job : jobs) {
         const std::size_t encoder = study.tasks[work[job.work].task].encoders[job.encoder];
@@ -136,11 +96,17 @@ std::vector<TrainedHead> train_heads_mpi(const parallel::Communicator& world, co
             const HeadJob& job = jobs[mine[next]];
             if (next == 0 || rows_of(jobs[mine[next - 1]]) != rows_of(job))
                 rows = std::make_shared<const HeadInputs>(open(job));
-            running.push_back(
-                {job, costs[mine[next]],
-                 std::async(std::launch::async, [&study, &work, job, rows, question = flag.question()] {
-                     return train_head(study, work, job, *rows, question);
-                 })});
+            running.push_back({job, costs[mine[next]],
+                               std::async(std::launch::async, [&study, &work, &journal, job, rows, pause,
+                                                               question = flag.question()] {
+                                   const std::string name = file_name_of(job);
+                                   const auto keep = [&](const std::string& state) {
+                                       journal.keep_checkpoint(name, state);
+                                   };
+                                   return train_head(
+                                       study, work, job, *rows,
+                                       {question, journal.checkpoint(name).value_or(""), keep, pause});
+                               })});
             ++next;
             stops = stop.requested();
         }
@@ -153,7 +119,10 @@ std::vector<TrainedHead> train_heads_mpi(const parallel::Communicator& world, co
             progress.advance(one.cost);
             if (!result) continue;
             trained.push_back({one.job, std::move(*result)});
-            journal.trained(trained.back());
+            ByteWriter bytes;
+            put(bytes, trained.back().result);
+            journal.keep(Kept::head, key_of(one.job), bytes.take());
+            journal.drop_checkpoint(file_name_of(one.job));
         }
         std::erase_if(running, [](const Running& one) { return !one.result.valid(); });
     }

@@ -315,10 +315,10 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,
                                                searched.owned, threads, stop, log);
     clock.begin("heads");
-    HeadJournal head_journal(journal);
+    ResultJournal kept(journal);
     const std::vector<TrainedHead> trained = train_heads_mpi(
         world, study, prepared.work, prepared.heads, dimensions_of(study, prepared.audit),
-        heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, head_journal, stop, log);
+        heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
     HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, trained, searched.owned,
                                        threads, stop, log);
     store::ResultTable ablations;

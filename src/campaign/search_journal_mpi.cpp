@@ -27,7 +27,7 @@ enum class Kind : char { answers = 'A', kept = 'K', met = 'M' };
 constexpr const char* begun_for = "begun-for";
 constexpr const char* records_suffix = ".records";
 constexpr const char* checkpoint_suffix = ".checkpoint";
-constexpr const char* heads_suffix = ".heads";
+constexpr const char* results_suffix = ".results";
 
 std::string name_of(std::int64_t session, int rank) {
     char text[48];
@@ -41,7 +41,7 @@ std::vector<std::string> names_in(const std::string& folder) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path file = entry.path();
         if (file.extension() == records_suffix || file.extension() == checkpoint_suffix ||
-            file.extension() == heads_suffix)
+            file.extension() == results_suffix)
             names.insert(file.stem().string());
     }
     return {names.begin(), names.end()};
@@ -52,8 +52,8 @@ void remove_files(const std::string& folder) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path file = entry.path();
         const fs::path ending = file.extension() == ".part" ? file.stem().extension() : file.extension();
-        if (ending == records_suffix || ending == checkpoint_suffix || ending == heads_suffix ||
-            file.stem() == begun_for)
+        if (ending == records_suffix || ending == checkpoint_suffix || ending == results_suffix ||
+            ending == training_suffix || file.stem() == begun_for)
             ours.push_back(file);
     }
     for (const fs::path& file : ours) fs::remove(file);
@@ -299,12 +299,12 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
     while (!in.done()) {
         const std::string path = folder_ + "/" + in.get_text();
         files_.emplace_back(path + records_suffix, path + checkpoint_suffix);
-        earlier_heads_files_.push_back(path + heads_suffix);
+        earlier_results_files_.push_back(path + results_suffix);
     }
     const std::string mine = folder_ + "/" + name_of(session, world.rank());
     records_ = std::make_unique<store::JournalWriter>(mine + records_suffix, identity_);
     checkpoint_ = mine + checkpoint_suffix;
-    heads_file_ = mine + heads_suffix;
+    results_file_ = mine + results_suffix;
     if (goes_on()) log.info("going on from " + folder_);
     if (block_rows_ != block_rows)
         log.info("blocks of " + std::to_string(block_rows_) + " rows, as the journal was begun with");

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -15,10 +17,12 @@
 #include "candor/base/hash.hpp"
 #include "candor/campaign/head_table_mpi.hpp"
 #include "candor/campaign/inference_mpi.hpp"
+#include "candor/campaign/result_journal_mpi.hpp"
 #include "candor/instruments/head_margin.hpp"
 #include "candor/instruments/operating_point.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/communicator.hpp"
+#include "candor/store/journal.hpp"
 #include "definition.hpp"
 #include "made_study.hpp"
 #include "store/temporary.hpp"
@@ -26,7 +30,7 @@
 using namespace candor;
 using namespace candor::testing;
 using campaign::HeadJob;
-using campaign::HeadJournal;
+using campaign::ResultJournal;
 using campaign::TrainedHead;
 
 namespace {
@@ -59,7 +63,7 @@ struct Made {
         }
         for (const HeadJob& job : campaign::head_jobs(inputs.study, work, heads))
             all.push_back(
-                {job, *campaign::train_head(inputs.study, work, job, open(job), [] { return false; })});
+                {job, *campaign::train_head(inputs.study, work, job, open(job), {[] { return false; }, ""})});
     }
 
     /// Rows of length one of some rows of a job's dataset.
@@ -132,15 +136,16 @@ std::vector<std::string> expected() {
     return bytes;
 }
 
-std::vector<TrainedHead> train(HeadJournal& journal, parallel::StopRequest& stop, int threads,
-                               std::int64_t reads = -1) {
+std::vector<TrainedHead> train(ResultJournal& journal, parallel::StopRequest& stop, int threads,
+                               std::int64_t reads = -1,
+                               std::chrono::milliseconds pause = std::chrono::seconds(30)) {
     return campaign::train_heads_mpi(
         world(), made().inputs.study, made().work, made().heads, made_dimensions,
         [&](const HeadJob& job) {
             if (reads-- == 0) std::raise(SIGUSR1);
             return made().open(job);
         },
-        threads, journal, stop, silent);
+        threads, journal, stop, silent, pause);
 }
 
 /// A folder of rank 0's that all ranks use, with a journal in it.
@@ -178,7 +183,7 @@ BOOST_AUTO_TEST_CASE(every_training_is_done_once_with_the_bits_it_has_alone) {
     // 3 encoders x 2 datasets and 2 encoders x 1, two kinds, two members.
     BOOST_TEST_REQUIRE(made().all.size() == (3 * 2 + 2 * 1) * 2 * 2);
     for (const int threads : {1, 2, 3}) {
-        HeadJournal none;
+        ResultJournal none;
         parallel::StopRequest never;
         BOOST_TEST((gathered(train(none, never, threads)) == expected()));
     }
@@ -204,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_goes_on_with_the_same_bits) {
         for (bool done = false; !done; ++turn) {
             BOOST_TEST_REQUIRE(turn < 100);
             campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
-            HeadJournal heads(journal);
+            ResultJournal heads(journal);
             parallel::StopRequest stop(world());
             const bool asked = static_cast<int>(turn) % world().size() == world().rank();
             try {
@@ -214,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_goes_on_with_the_same_bits) {
                 BOOST_TEST((gathered(trained) == expected()));
                 // One more run finds everything done.
                 campaign::SearchJournal again(world(), folder.output(), ours, 512, false, silent);
-                HeadJournal all(again);
+                ResultJournal all(again);
                 std::int64_t reads[] = {0};
                 const auto nothing_new = campaign::train_heads_mpi(
                     world(), made().inputs.study, made().work, made().heads, made_dimensions,
@@ -239,6 +244,97 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_goes_on_with_the_same_bits) {
     }
 }
 
+// A training that is ended after any epoch goes on there, with the bits of one that was not.
+BOOST_AUTO_TEST_CASE(a_training_goes_on_where_it_was) {
+    using namespace std::chrono_literals;
+    for (const TrainedHead* const one : {&made().all.front(), &made().all.back()}) {
+        const TrainedHead& whole = *one;
+        const campaign::HeadInputs rows = made().open(whole.job);
+        std::vector<std::string> states;
+        const auto never = [] { return false; };
+        const auto keep = [&](const std::string& state) { states.push_back(state); };
+        auto first =
+            campaign::train_head(made().inputs.study, made().work, whole.job, rows, {never, "", keep, 0ms});
+        BOOST_TEST((bytes_of({whole.job, std::move(*first)}) == bytes_of(whole)));
+        BOOST_TEST_REQUIRE(states.size() == 3);
+        for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+            std::size_t more = 0;
+            auto again =
+                campaign::train_head(made().inputs.study, made().work, whole.job, rows,
+                                     {never, states[epoch], [&](const std::string&) { ++more; }, 0ms});
+            BOOST_TEST(more == 2 - epoch);
+            BOOST_TEST((bytes_of({whole.job, std::move(*again)}) == bytes_of(whole)));
+        }
+        BOOST_TEST((states[0] != states[1]));
+        // One that is stopped gives nothing, and keeps nothing of the epoch that it is in.
+        states.clear();
+        std::int64_t batches = 0;
+        const auto stops = [&] { return ++batches > 1; };
+        BOOST_TEST(
+            !campaign::train_head(made().inputs.study, made().work, whole.job, rows, {stops, "", keep, 0ms}));
+        BOOST_TEST(states.size() <= 1);
+    }
+}
+
+// What is kept of a training counts on one kind of processor and for one study, and goes when it is done.
+BOOST_AUTO_TEST_CASE(checkpoints_of_trainings_are_read_and_removed) {
+    const SharedDirectory folder;
+    campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
+    ResultJournal results(journal);
+    const std::string rank = "-" + std::to_string(world().rank());
+    const std::string name = campaign::file_name_of(made().all.back().job) + rank;
+    BOOST_TEST(!results.checkpoint(name));
+    results.keep_checkpoint(name, "first");
+    results.keep_checkpoint(name, "second");
+    BOOST_TEST((results.checkpoint(name) == std::optional<std::string>("second")));
+    BOOST_TEST(!results.checkpoint(campaign::file_name_of(made().all.front().job) + rank));
+    std::filesystem::remove(folder.output() + ".journal/" + name + ".training");
+    {
+        store::JournalWriter writer(folder.output() + ".journal/" + name + ".training", journal.identity());
+        ByteWriter other;
+        other.put(std::string("another core"));
+        other.put(std::string("third"));
+        writer.append(other.take());
+    }
+    BOOST_TEST(!results.checkpoint(name));
+    results.keep_checkpoint(name, "fourth");
+    results.drop_checkpoint(name);
+    BOOST_TEST(!results.checkpoint(name));
+    results.keep_checkpoint(name, "left");
+    journal.remove(world());
+    BOOST_TEST(std::filesystem::is_empty(folder.output() + ".journal"));
+    world().barrier();
+    ResultJournal none;
+    none.keep_checkpoint(name, "nowhere");
+    BOOST_TEST(!none.checkpoint(name));
+}
+
+// Results of another kind of processor are as if they were not there.
+BOOST_AUTO_TEST_CASE(heads_of_another_processor_are_trained_again) {
+    const SharedDirectory folder;
+    for (const bool other : {true, false}) {
+        campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
+        store::JournalWriter writer(journal.results_file(), journal.identity());
+        for (const TrainedHead& head : made().all) {
+            if (head.job.member % world().size() != world().rank()) continue;
+            ByteWriter key, result, record;
+            put(key, head.job);
+            put(result, head.result);
+            record.put(campaign::Kept::head);
+            record.put(other ? std::string("another core") : linalg::blas_core());
+            record.put(key.take());
+            record.put(result.take());
+            writer.append(record.take());
+        }
+        writer.sync();
+        world().barrier();
+        campaign::SearchJournal next(world(), folder.output(), ours, 512, false, silent);
+        const auto earlier = ResultJournal(next).earlier_mpi(world(), campaign::Kept::head);
+        BOOST_TEST(earlier.done.size() == (other ? 0 : made().all.size()));
+        BOOST_TEST(ResultJournal(next).earlier_mpi(world(), campaign::Kept::scores).done.empty());
+    }
+}
+
 // The table against definitions: pairs counted one by one, margins case by case with the nearest negative
 // looked for anew.
 BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
@@ -253,7 +349,7 @@ BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
         world(), made().work,
         search_all_mpi(world(), study, made().work, plan, open_made(study, made().work), options, cost),
         owner);
-    HeadJournal none;
+    ResultJournal none;
     parallel::StopRequest never;
     const auto results = campaign::head_table_mpi(world(), study, made().work, made().heads,
                                                   train(none, never, 1), owned, 2, never, silent);

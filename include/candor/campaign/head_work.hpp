@@ -3,6 +3,7 @@
 /// The heads of a study as work that can be done anywhere (METHODS 8): what there is to train, what it costs,
 /// one training from its rows to what is kept of it, and its way through messages and journals.
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -38,6 +39,8 @@ std::vector<study::HeadRows> final_heads(const Inputs& inputs, const study::Task
 /// for the caps of METHODS 3.3, which hold for any row.
 std::vector<PoolRow> asked_rows(const study::Study& study, const study::Pool& pool,
                                 const study::HeadRows& rows);
+/// Where those it is tested on stand among them.
+std::vector<std::size_t> test_among(const std::vector<PoolRow>& asked, const study::HeadRows& rows);
 
 /// One training: a member of the ensemble for all findings of one dataset under one encoder. It is a function
 /// of the study and of these, never of ranks and threads.
@@ -55,6 +58,9 @@ struct HeadJob {
 std::string name_of(instruments::HeadKind kind);
 /// The kinds a study asks for, each once, in its order.
 std::vector<instruments::HeadKind> head_kinds(const study::Study& study);
+
+/// A file name that is the job's own.
+std::string file_name_of(const HeadJob& job);
 
 /// All trainings of a study, ascending. @param heads  where `why_none` is not empty there are none
 std::vector<HeadJob> head_jobs(const study::Study& study, const std::vector<TaskWork>& work,
@@ -81,11 +87,20 @@ struct HeadResult {
     std::int64_t epochs = 0;
 };
 
-/// Trains for `[heads] epochs`. @param stops  asked every few seconds at most
-/// @returns nothing where it said yes: what was done is lost. @throws InternalError as Heads.
+/// What a training heeds and leaves behind on its way.
+struct TrainingWatch {
+    std::function<bool()> stops;  ///< asked before each batch
+    std::string state;            ///< instruments::Heads::state() to go on from; empty: from the beginning
+    /// Called with the state after an epoch, at most once in `pause`; may be empty.
+    std::function<void(const std::string& state)> keep{};
+    std::chrono::milliseconds pause{30000};
+};
+
+/// Trains for `[heads] epochs`. @returns nothing where it was stopped: what was done since the last state
+/// that was kept is lost. @throws InternalError as Heads.
 std::optional<HeadResult> train_head(const study::Study& study, const std::vector<TaskWork>& work,
                                      const HeadJob& job, const HeadInputs& inputs,
-                                     const std::function<bool()>& stops);
+                                     const TrainingWatch& watch);
 
 void put(ByteWriter& out, const HeadJob& job);
 HeadJob get_head_job(ByteReader& in);
