@@ -114,6 +114,19 @@ neighbors::StoredRows EncoderFeatures::read(const study::Pool& pool, std::span<c
     return read_all<float>(*this, wanted, target, count, shape.dimension);
 }
 
+neighbors::StoredRows EncoderFeatures::stored_rows(std::size_t dataset, std::span<const TableRow> rows) {
+    std::map<std::size_t, std::vector<FeatureRow>> wanted;
+    std::map<std::size_t, std::vector<std::int64_t>> target;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        wanted[dataset].emplace_back(join(dataset).feature_row[static_cast<std::size_t>(rows[i].value)]);
+        target[dataset].push_back(static_cast<std::int64_t>(i));
+    }
+    const store::FeatureFile& here = file(dataset);
+    if (here.type() == store::ElementType::float64)
+        return read_all<double>(*this, wanted, target, std::ssize(rows), here.dimension());
+    return read_all<float>(*this, wanted, target, std::ssize(rows), here.dimension());
+}
+
 Matrix<float> EncoderFeatures::unit_rows(std::size_t dataset, std::span<const TableRow> rows) {
     const store::FeatureFile& features = file(dataset);
     std::vector<FeatureRow> which;

@@ -37,25 +37,6 @@ std::optional<Matrix<double>> outputs(const instruments::Heads& heads, const Mat
     return out;
 }
 
-void put(ByteWriter& out, const Matrix<double>& matrix) {
-    out.put(matrix.rows());
-    out.put(matrix.cols());
-    for (std::int64_t r = 0; r < matrix.rows(); ++r) out.put(matrix.row(r));
-}
-
-Matrix<double> get_matrix(ByteReader& in) {
-    const auto rows = in.get<std::int64_t>(), cols = in.get<std::int64_t>();
-    std::vector<std::vector<double>> values;
-    for (std::int64_t r = 0; r < rows; ++r) {
-        values.push_back(in.get_many<double>());
-        CANDOR_REQUIRE(std::ssize(values.back()) == cols, std::to_string(values.back().size()) + " values");
-    }
-    Matrix<double> matrix(rows, cols);
-    for (std::int64_t r = 0; r < rows; ++r)
-        std::ranges::copy(values[static_cast<std::size_t>(r)], matrix.row(r).begin());
-    return matrix;
-}
-
 }  // namespace
 
 std::vector<study::HeadRows> final_heads(const Inputs& inputs, const study::Task& task,
@@ -204,6 +185,25 @@ std::optional<HeadResult> train_head(const study::Study& study, const std::vecto
     return result;
 }
 
+void put_matrix(ByteWriter& out, const Matrix<double>& matrix) {
+    out.put(matrix.rows());
+    out.put(matrix.cols());
+    for (std::int64_t r = 0; r < matrix.rows(); ++r) out.put(matrix.row(r));
+}
+
+Matrix<double> get_matrix(ByteReader& in) {
+    const auto rows = in.get<std::int64_t>(), cols = in.get<std::int64_t>();
+    std::vector<std::vector<double>> values;
+    for (std::int64_t r = 0; r < rows; ++r) {
+        values.push_back(in.get_many<double>());
+        CANDOR_REQUIRE(std::ssize(values.back()) == cols, std::to_string(values.back().size()) + " values");
+    }
+    Matrix<double> matrix(rows, cols);
+    for (std::int64_t r = 0; r < rows; ++r)
+        std::ranges::copy(values[static_cast<std::size_t>(r)], matrix.row(r).begin());
+    return matrix;
+}
+
 void put(ByteWriter& out, const HeadJob& job) {
     for (const std::size_t n : {job.work, job.encoder, job.dataset}) out.put(n);
     out.put(job.kind);
@@ -222,8 +222,8 @@ void put(ByteWriter& out, const HeadResult& result) {
     out.put(result.epochs);
     out.put(std::span<const double>(result.loss));
     out.put(std::span<const double>(result.lipschitz));
-    put(out, result.validation);
-    put(out, result.asked);
+    put_matrix(out, result.validation);
+    put_matrix(out, result.asked);
 }
 
 HeadResult get_head_result(ByteReader& in) {

@@ -15,6 +15,7 @@
 #include "candor/campaign/ablation_table.hpp"
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
+#include "candor/campaign/detection_mpi.hpp"
 #include "candor/campaign/head_table_mpi.hpp"
 #include "candor/campaign/head_work.hpp"
 #include "candor/campaign/heads_mpi.hpp"
@@ -321,6 +322,10 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
     HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, trained, searched.owned,
                                        threads, stop, log);
+    clock.begin("detection");
+    DetectionResults detection = detection_mpi(
+        world, study, prepared.work, prepared.heads, trained, dimensions_of(study, prepared.audit),
+        scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
@@ -350,6 +355,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(blind.consensus);
         add(retention.table, &retention.families);
         add(heads.table);
+        add(detection.table, &detection.families);
         AssociationTables associations = association_tables(
             study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
         add(associations.associations);

@@ -50,6 +50,8 @@ class EncoderFeatures {
     neighbors::RowSet rows(const study::Pool& pool, std::span<const PoolRow> rows);
     neighbors::StoredRows read(const study::Pool& pool, std::span<const PoolRow> rows, const Shape& shape);
 
+    /// Feature rows of `rows` of a dataset's table, in that order, as stored. @pre every row has features.
+    neighbors::StoredRows stored_rows(std::size_t dataset, std::span<const TableRow> rows);
     /// Feature rows of `rows` of a dataset's table, in that order, of length one: x / |x| in double, then
     /// rounded to single precision. @pre every row has features and a norm above 0.
     Matrix<float> unit_rows(std::size_t dataset, std::span<const TableRow> rows);

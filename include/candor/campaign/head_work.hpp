@@ -102,6 +102,9 @@ std::optional<HeadResult> train_head(const study::Study& study, const std::vecto
                                      const HeadJob& job, const HeadInputs& inputs,
                                      const TrainingWatch& watch);
 
+void put_matrix(ByteWriter& out, const Matrix<double>& matrix);
+/// @throws InternalError where rows are of another length than they say.
+Matrix<double> get_matrix(ByteReader& in);
 void put(ByteWriter& out, const HeadJob& job);
 HeadJob get_head_job(ByteReader& in);
 void put(ByteWriter& out, const HeadResult& result);
