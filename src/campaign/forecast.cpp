@@ -8,8 +8,10 @@
 #include <tuple>
 
 #include "candor/base/memory.hpp"
+#include "candor/campaign/detection_work.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/instruments/detection.hpp"
 #include "candor/instruments/discordance.hpp"
 #include "candor/instruments/tally.hpp"
 #include "candor/neighbors/census_rows.hpp"
@@ -159,6 +161,7 @@ Forecast Player::play(int ranks) {
     play_overlap(forecast);
     play_retention(forecast);
     play_heads(forecast);
+    play_detection(forecast);
     play_tables(forecast);
     play_write(forecast);
     play_memory(forecast);
@@ -448,6 +451,34 @@ void Player::play_heads(Forecast& forecast) const {
     StageForecast& stage = begin(forecast, "heads");
     ranks.into(stage);
     stage.flops = flops;
+}
+
+/// Jobs are placed as detection_mpi does; products as in `play_heads`, and each rank resamples its own jobs:
+/// a sorted pass a score for AUROC and another for AURC, which draws the weights anew.
+void Player::play_detection(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    const std::vector<DetectionJob> jobs = detection_jobs(of(), study_.work, study_.heads);
+    std::vector<double> costs;
+    for (const DetectionJob& job : jobs) {
+        const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
+        costs.push_back(detection_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const DetectionJob& job = jobs[j];
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        const std::size_t encoder = task.encoders[job.encoder];
+        const double findings = real(std::ssize(task.findings));
+        const double rows = findings * real(std::ssize(study_.heads[job.work][job.dataset].test));
+        ranks.add(static_cast<std::size_t>(placed[j]),
+                  costs[j] / (2 * real(study_.dimensions[encoder])) * of_encoder_[encoder].product +
+                      rows * 2 * real(instruments::detection_scores) * real(of().bootstrap.resamples) *
+                          rates_.pair +
+                      (1 + findings) * drawing(job.work));
+    }
+    StageForecast& stage = begin(forecast, "detection");
+    ranks.into(stage);
+    stage.flops = std::accumulate(costs.begin(), costs.end(), 0.0);
 }
 
 /// Rank 0 summarises findings, tasks, panels and distances.

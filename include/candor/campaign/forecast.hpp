@@ -85,6 +85,7 @@ class Player {
     void play_overlap(Forecast& forecast) const;
     void play_retention(Forecast& forecast) const;
     void play_heads(Forecast& forecast) const;
+    void play_detection(Forecast& forecast) const;
     void play_tables(Forecast& forecast) const;
     void play_write(Forecast& forecast) const;
     void play_memory(Forecast& forecast) const;
