@@ -148,6 +148,7 @@ std::string overview_of(const store::ResultsReader& results) {
     overview.exclusions = results.table("exclusions");
     overview.across = {results.table("overlap_summary"), results.table("consensus"),
                        results.table("retention"), results.table("associations"), results.table("distances")};
+    overview.heads = {results.table("heads"), results.table("detection"), results.table("selection")};
     return report::format_overview(overview, terminal_width());
 }
 

@@ -110,6 +110,7 @@ Player::Player(const PlannedStudy& study, const MachineRates& rates) : study_(st
     resident_ = resident_bytes();
     const double start = processor_seconds();
     plan_ = list_search(of(), study.work, study.dimensions, options);
+    training_plan_ = list_search(study.training_study, study.training, study.dimensions, options);
     listing_seconds_ = processor_seconds() - start;
 
     std::map<std::tuple<std::size_t, std::int32_t, std::size_t>, std::size_t> known;
@@ -151,6 +152,7 @@ double Player::drawing(std::size_t work) const {
 Forecast Player::play(int ranks) {
     const double start = processor_seconds();
     place_search(plan_, ranks);
+    place_search(training_plan_, ranks);
     placing_seconds_ = processor_seconds() - start;
     Forecast forecast;
     forecast.ranks = ranks;
@@ -162,6 +164,8 @@ Forecast Player::play(int ranks) {
     play_retention(forecast);
     play_heads(forecast);
     play_detection(forecast);
+    play_training(forecast);
+    play_selection(forecast);
     play_tables(forecast);
     play_write(forecast);
     play_memory(forecast);
@@ -479,6 +483,48 @@ void Player::play_detection(Forecast& forecast) const {
     StageForecast& stage = begin(forecast, "detection");
     ranks.into(stage);
     stage.flops = std::accumulate(costs.begin(), costs.end(), 0.0);
+}
+
+/// The search among training rows: products, and what its queries keep and decide.
+void Player::play_training(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    double flops = 0;
+    std::size_t last = static_cast<std::size_t>(-1);
+    for (std::size_t t = 0; t < training_plan_.tasks.size(); ++t) {
+        const SearchTask& task = training_plan_.tasks[t];
+        const SearchGroup& group = training_plan_.groups[task.group];
+        const TaskWork& work = study_.training[group.work];
+        const SearchRates& rates = of_encoder_[of().tasks[work.task].encoders[group.encoder]];
+        const auto rank = static_cast<std::size_t>(training_plan_.rank[t]);
+        ranks.add(rank, task.encounter.products * rates.product);
+        if (task.group != last)
+            ranks.add(rank, campaign::shape_of(work, group).asked * (rates.fill + rates.decide));
+        last = task.group;
+        flops += task.flops;
+    }
+    StageForecast& stage = begin(forecast, "search, training rows");
+    ranks.into(stage);
+    stage.flops = flops;
+}
+
+/// The heads of a dataset are one rank's: a sum an encoder, and some, of all rows and resamples.
+void Player::play_selection(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    std::vector<double> costs, seconds;
+    for (const DetectionJob& job : detection_jobs(of(), study_.work, study_.heads)) {
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        if (job.encoder > 0 || task.encoders.size() < 2) continue;
+        const double rows =
+            real(std::ssize(task.findings)) * real(std::ssize(study_.heads[job.work][job.dataset].test));
+        const double encoders = real(std::ssize(task.encoders));
+        costs.push_back(rows * encoders);
+        seconds.push_back(rows * 2 * encoders * real(of().bootstrap.resamples) * rates_.sum +
+                          drawing(job.work));
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    for (std::size_t j = 0; j < placed.size(); ++j)
+        ranks.add(static_cast<std::size_t>(placed[j]), seconds[j]);
+    ranks.into(begin(forecast, "selection"));
 }
 
 /// Rank 0 summarises findings, tasks, panels and distances.

@@ -4,6 +4,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/campaign/training_work.hpp"
 #include "candor/store/element.hpp"
 
 namespace candor::campaign {
@@ -77,6 +78,8 @@ PlannedStudy plan_study_mpi(const parallel::Communicator& world, const std::stri
         if (const auto fault = why_nothing_is_scored(study, plan.work.back()))
             throw DataError({study.file}, *fault, "candor check lists every cell with its reason");
     }
+    plan.training_study = training_study(study);
+    plan.training = training_work(plan.inputs, plan.training_study, plan.work, plan.heads);
     plan.pools_seconds = processor_seconds() - pools;
     return plan;
 }

@@ -25,7 +25,9 @@
 #include "candor/campaign/retention_mpi.hpp"
 #include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
+#include "candor/campaign/selection_mpi.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/campaign/training_work.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/output_file.hpp"
@@ -191,12 +193,11 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
                                      std::to_string((taken + least) / mib + 1) + "M a rank");
 }
 
-Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                              const std::vector<TaskWork>& work, const RunOptions& options, int threads,
-                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
-    const study::Study& study = prepared.inputs.study;
-    const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
-    clock.begin("search" + suffix);
+/// Searches `work`. @param study  whose operator it is. @returns what was delivered to this rank to count
+std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                   const study::Study& study, const std::vector<TaskWork>& work,
+                                   const RunOptions& options, int threads, const SearchWatch& watch,
+                                   SearchCost& cost) {
     neighbors::SearchOptions search;
     search.block_rows = watch.journal.block_rows();
     search.threads = threads;
@@ -204,14 +205,34 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
     const SearchPlan plan =
         plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
+    return deliver_mpi(world, work,
+                       search_mpi(world, study, work, plan, std::move(earlier),
+                                  from_files(prepared.inputs, work), search, watch, cost),
+                       counting_owners(study, work, world.size()));
+}
+
+Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                              const std::vector<TaskWork>& work, const RunOptions& options, int threads,
+                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
+    const study::Study& study = prepared.inputs.study;
+    const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
+    clock.begin("search" + suffix);
     Searched searched;
-    searched.owned = deliver_mpi(world, work,
-                                 search_mpi(world, study, work, plan, std::move(earlier),
-                                            from_files(prepared.inputs, work), search, watch, cost),
-                                 counting_owners(study, work, world.size()));
+    searched.owned = search_work_mpi(world, prepared, study, work, options, threads, watch, cost);
     clock.begin("count" + suffix);
     searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;
+}
+
+/// D among the rows that heads are trained on.
+TrainingRates search_training_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                  const RunOptions& options, int threads, const SearchWatch& watch,
+                                  SearchCost& cost, StageClock& clock) {
+    clock.begin("search, training rows");
+    const study::Study study = training_study(prepared.inputs.study);
+    const std::vector<TaskWork> work = training_work(prepared.inputs, study, prepared.work, prepared.heads);
+    return training_rates_mpi(world, study, work,
+                              search_work_mpi(world, prepared, study, work, options, threads, watch, cost));
 }
 
 /// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
@@ -326,6 +347,11 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     DetectionResults detection = detection_mpi(
         world, study, prepared.work, prepared.heads, trained, dimensions_of(study, prepared.audit),
         scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    const TrainingRates training = search_training_mpi(
+        world, prepared, options, threads, {journal, Search::training, stop, log}, record.cost, clock);
+    clock.begin("selection");
+    store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, detection.here,
+                                                 training, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
@@ -356,6 +382,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(retention.table, &retention.families);
         add(heads.table);
         add(detection.table, &detection.families);
+        add(selection);
         AssociationTables associations = association_tables(
             study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
         add(associations.associations);

@@ -174,8 +174,9 @@ BOOST_AUTO_TEST_CASE(stages_add_up_and_bound_each_other) {
             BOOST_TEST(one.slowest <= one.cpu_seconds * (1 + 1e-9));
             BOOST_TEST(one.cpu_seconds <= ranks * one.slowest * (1 + 1e-9));
         }
-        BOOST_TEST((names == std::vector<std::string>{"start", "audit", "search", "count", "overlap",
-                                                      "retention", "heads", "detection", "tables", "write"}));
+        BOOST_TEST((names == std::vector<std::string>{
+                                 "start", "audit", "search", "count", "overlap", "retention", "heads",
+                                 "detection", "search, training rows", "selection", "tables", "write"}));
         BOOST_TEST(forecast.elapsed == elapsed, near);
         BOOST_TEST(forecast.cpu_seconds == cpu, near);
         BOOST_TEST(forecast.fixed == fixed, near);

@@ -29,7 +29,8 @@ inline constexpr const char* training_suffix = ".training";
 /// The searches of a study.
 enum class Search : std::uint8_t {
     matched,  ///< of the cells as they are
-    merged    ///< of the ablation: contexts merged
+    merged,   ///< of the ablation: contexts merged
+    training  ///< of the rows that heads are trained on
 };
 
 /// What a journal must have been begun for to be of use. Anything in which runs may differ without changing
