@@ -338,19 +338,22 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
                                                searched.owned, threads, stop, log);
     clock.begin("heads");
     ResultJournal kept(journal);
-    const std::vector<TrainedHead> trained = train_heads_mpi(
+    RecordedHeads recorded;
+    recorded.trained = train_heads_mpi(
         world, study, prepared.work, prepared.heads, dimensions_of(study, prepared.audit),
         heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
-    HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, trained, searched.owned,
-                                       threads, stop, log);
+    HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, recorded.trained,
+                                       searched.owned, threads, stop, log);
     clock.begin("detection");
     DetectionResults detection = detection_mpi(
-        world, study, prepared.work, prepared.heads, trained, dimensions_of(study, prepared.audit),
+        world, study, prepared.work, prepared.heads, recorded.trained, dimensions_of(study, prepared.audit),
         scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    recorded.scored = std::move(detection.here);
+    std::erase_if(recorded.trained, [](const TrainedHead& head) { return head.job.member > 0; });
     const TrainingRates training = search_training_mpi(
         world, prepared, options, threads, {journal, Search::training, stop, log}, record.cost, clock);
     clock.begin("selection");
-    store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, detection.here,
+    store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, recorded.scored,
                                                  training, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
@@ -394,7 +397,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         results.blind_encoders = std::move(blind.blind_encoders);
     }
     clock.begin("write");
-    record_mpi(world, options.output, prepared, results, searched.owned, record, clock, log);
+    record_mpi(world, options.output, prepared, results, searched.owned, recorded, record, clock, log);
     journal.remove(world);
     log.info("wrote " + options.output);
 }
