@@ -24,6 +24,7 @@
 #include "candor/parallel/communicator.hpp"
 #include "candor/store/journal.hpp"
 #include "definition.hpp"
+#include "made_heads.hpp"
 #include "made_study.hpp"
 #include "store/temporary.hpp"
 
@@ -34,74 +35,6 @@ using campaign::ResultJournal;
 using campaign::TrainedHead;
 
 namespace {
-
-parallel::Communicator world() {
-    return parallel::Communicator::world();
-}
-
-const Log silent(Verbosity::quiet, false);
-const campaign::JournalIdentity ours{"0.1", "a study", "aa 1 a.h5\n", false};
-
-/// The made study with drawn splits: every row is in the pool, a share of the patients is learnt from. What
-/// every training gives is known from training each alone.
-struct Made {
-    campaign::Inputs inputs =
-        made_inputs("made.toml", {"heads.split=[0.5, 0.25, 0.25]", "heads.epochs=3", "heads.ensemble=2"});
-    std::vector<campaign::TaskWork> work;
-    campaign::HeadRowsOfWork heads;
-    std::vector<TrainedHead> all;
-
-    Made() {
-        linalg::open_blas();
-        for (study::Table& table : inputs.tables) table.split.clear();
-        work = made_work(inputs);
-        for (std::size_t t = 0; t < work.size(); ++t) {
-            const study::Task& task = inputs.study.tasks[t];
-            const auto drafts = study::draft_head_rows(inputs.study, task, inputs.tables);
-            const std::vector<campaign::FeatureAudit::HeadFaults> none(drafts.size());
-            heads.push_back(campaign::final_heads(inputs, task, drafts, none, work[t].pool));
-        }
-        for (const HeadJob& job : campaign::head_jobs(inputs.study, work, heads))
-            all.push_back(
-                {job, *campaign::train_head(inputs.study, work, job, open(job), {[] { return false; }, ""})});
-    }
-
-    /// Rows of length one of some rows of a job's dataset.
-    Matrix<float> rows(const HeadJob& job, const std::vector<TableRow>& which) const {
-        const study::Task& task = inputs.study.tasks[work[job.work].task];
-        const std::size_t encoder = task.encoders[job.encoder];
-        Matrix<float> out(std::ssize(which), made_dimensions[encoder]);
-        for (std::size_t i = 0; i < which.size(); ++i) {
-            const auto row = made_features(
-                encoder,
-                inputs.tables[task.datasets[job.dataset]].image[static_cast<std::size_t>(which[i].value)]);
-            double squares = 0;
-            for (const float v : row) squares += static_cast<double>(v) * static_cast<double>(v);
-            for (std::size_t j = 0; j < row.size(); ++j)
-                out.row(static_cast<std::int64_t>(i))[j] =
-                    static_cast<float>(static_cast<double>(row[j]) / std::sqrt(squares));
-        }
-        return out;
-    }
-
-    campaign::HeadInputs open(const HeadJob& job) const {
-        const study::HeadRows& of = heads[job.work][job.dataset];
-        std::vector<TableRow> asked;
-        for (const PoolRow row : campaign::asked_rows(inputs.study, work[job.work].pool, of))
-            asked.push_back(work[job.work].pool.table_row[static_cast<std::size_t>(row.value)]);
-        campaign::HeadInputs out{
-            rows(job, of.training.rows), rows(job, of.validation.rows), rows(job, asked),
-            Matrix<std::int8_t>(std::ssize(of.training.labels), std::ssize(of.training.rows))};
-        for (std::size_t f = 0; f < of.training.labels.size(); ++f)
-            std::ranges::copy(of.training.labels[f], out.labels.row(static_cast<std::int64_t>(f)).begin());
-        return out;
-    }
-};
-
-const Made& made() {
-    static const Made one;
-    return one;
-}
 
 std::string bytes_of(const TrainedHead& head) {
     ByteWriter out;
@@ -132,7 +65,7 @@ std::vector<std::string> gathered(const std::vector<TrainedHead>& here) {
 
 std::vector<std::string> expected() {
     std::vector<std::string> bytes;
-    for (const TrainedHead& head : made().all) bytes.push_back(bytes_of(head));
+    for (const TrainedHead& head : made_heads().all) bytes.push_back(bytes_of(head));
     return bytes;
 }
 
@@ -140,30 +73,13 @@ std::vector<TrainedHead> train(ResultJournal& journal, parallel::StopRequest& st
                                std::int64_t reads = -1,
                                std::chrono::milliseconds pause = std::chrono::seconds(30)) {
     return campaign::train_heads_mpi(
-        world(), made().inputs.study, made().work, made().heads, made_dimensions,
+        world(), made_heads().inputs.study, made_heads().work, made_heads().heads, made_dimensions,
         [&](const HeadJob& job) {
             if (reads-- == 0) std::raise(SIGUSR1);
-            return made().open(job);
+            return made_heads().open(job);
         },
         threads, journal, stop, silent, pause);
 }
-
-/// A folder of rank 0's that all ranks use, with a journal in it.
-class SharedDirectory {
-  public:
-    SharedDirectory() {
-        if (world().rank() == 0) own_ = std::make_unique<TemporaryDirectory>();
-        output_ = world().broadcast(own_ ? own_->file("out.h5") : std::string());
-        if (own_) std::filesystem::create_directory(output_ + ".journal");
-        world().barrier();
-    }
-    ~SharedDirectory() { world().barrier(); }
-    const std::string& output() const { return output_; }
-
-  private:
-    std::unique_ptr<TemporaryDirectory> own_;
-    std::string output_;
-};
 
 double real(const store::ResultTable& table, const char* column, std::int64_t row) {
     return std::get<std::vector<double>>(table.find(column)->values)[static_cast<std::size_t>(row)];
@@ -181,7 +97,7 @@ BOOST_AUTO_TEST_SUITE(heads_mpi)
 
 BOOST_AUTO_TEST_CASE(every_training_is_done_once_with_the_bits_it_has_alone) {
     // 3 encoders x 2 datasets and 2 encoders x 1, two kinds, two members.
-    BOOST_TEST_REQUIRE(made().all.size() == (3 * 2 + 2 * 1) * 2 * 2);
+    BOOST_TEST_REQUIRE(made_heads().all.size() == (3 * 2 + 2 * 1) * 2 * 2);
     for (const int threads : {1, 2, 3}) {
         ResultJournal none;
         parallel::StopRequest never;
@@ -190,7 +106,7 @@ BOOST_AUTO_TEST_CASE(every_training_is_done_once_with_the_bits_it_has_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_result_comes_back_from_bytes_and_not_from_a_part_of_them) {
-    const std::string bytes = bytes_of(made().all.front());
+    const std::string bytes = bytes_of(made_heads().all.front());
     ByteReader in(bytes);
     TrainedHead back{campaign::get_head_job(in), {}};
     back.result = campaign::get_head_result(in);
@@ -222,10 +138,11 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_goes_on_with_the_same_bits) {
                 ResultJournal all(again);
                 std::int64_t reads[] = {0};
                 const auto nothing_new = campaign::train_heads_mpi(
-                    world(), made().inputs.study, made().work, made().heads, made_dimensions,
+                    world(), made_heads().inputs.study, made_heads().work, made_heads().heads,
+                    made_dimensions,
                     [&](const HeadJob& job) {
                         ++reads[0];
-                        return made().open(job);
+                        return made_heads().open(job);
                     },
                     1, all, stop, silent);
                 world().sum(reads);
@@ -247,20 +164,20 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_goes_on_with_the_same_bits) {
 // A training that is ended after any epoch goes on there, with the bits of one that was not.
 BOOST_AUTO_TEST_CASE(a_training_goes_on_where_it_was) {
     using namespace std::chrono_literals;
-    for (const TrainedHead* const one : {&made().all.front(), &made().all.back()}) {
+    for (const TrainedHead* const one : {&made_heads().all.front(), &made_heads().all.back()}) {
         const TrainedHead& whole = *one;
-        const campaign::HeadInputs rows = made().open(whole.job);
+        const campaign::HeadInputs rows = made_heads().open(whole.job);
         std::vector<std::string> states;
         const auto never = [] { return false; };
         const auto keep = [&](const std::string& state) { states.push_back(state); };
-        auto first =
-            campaign::train_head(made().inputs.study, made().work, whole.job, rows, {never, "", keep, 0ms});
+        auto first = campaign::train_head(made_heads().inputs.study, made_heads().work, whole.job, rows,
+                                          {never, "", keep, 0ms});
         BOOST_TEST((bytes_of({whole.job, std::move(*first)}) == bytes_of(whole)));
         BOOST_TEST_REQUIRE(states.size() == 3);
         for (std::size_t epoch = 0; epoch < 3; ++epoch) {
             std::size_t more = 0;
             auto again =
-                campaign::train_head(made().inputs.study, made().work, whole.job, rows,
+                campaign::train_head(made_heads().inputs.study, made_heads().work, whole.job, rows,
                                      {never, states[epoch], [&](const std::string&) { ++more; }, 0ms});
             BOOST_TEST(more == 2 - epoch);
             BOOST_TEST((bytes_of({whole.job, std::move(*again)}) == bytes_of(whole)));
@@ -270,8 +187,8 @@ BOOST_AUTO_TEST_CASE(a_training_goes_on_where_it_was) {
         states.clear();
         std::int64_t batches = 0;
         const auto stops = [&] { return ++batches > 1; };
-        BOOST_TEST(
-            !campaign::train_head(made().inputs.study, made().work, whole.job, rows, {stops, "", keep, 0ms}));
+        BOOST_TEST(!campaign::train_head(made_heads().inputs.study, made_heads().work, whole.job, rows,
+                                         {stops, "", keep, 0ms}));
         BOOST_TEST(states.size() <= 1);
     }
 }
@@ -282,12 +199,12 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_trainings_are_read_and_removed) {
     campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
     ResultJournal results(journal);
     const std::string rank = "-" + std::to_string(world().rank());
-    const std::string name = campaign::file_name_of(made().all.back().job) + rank;
+    const std::string name = campaign::file_name_of(made_heads().all.back().job) + rank;
     BOOST_TEST(!results.checkpoint(name));
     results.keep_checkpoint(name, "first");
     results.keep_checkpoint(name, "second");
     BOOST_TEST((results.checkpoint(name) == std::optional<std::string>("second")));
-    BOOST_TEST(!results.checkpoint(campaign::file_name_of(made().all.front().job) + rank));
+    BOOST_TEST(!results.checkpoint(campaign::file_name_of(made_heads().all.front().job) + rank));
     std::filesystem::remove(folder.output() + ".journal/" + name + ".training");
     {
         store::JournalWriter writer(folder.output() + ".journal/" + name + ".training", journal.identity());
@@ -315,7 +232,7 @@ BOOST_AUTO_TEST_CASE(heads_of_another_processor_are_trained_again) {
     for (const bool other : {true, false}) {
         campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
         store::JournalWriter writer(journal.results_file(), journal.identity());
-        for (const TrainedHead& head : made().all) {
+        for (const TrainedHead& head : made_heads().all) {
             if (head.job.member % world().size() != world().rank()) continue;
             ByteWriter key, result, record;
             put(key, head.job);
@@ -330,7 +247,7 @@ BOOST_AUTO_TEST_CASE(heads_of_another_processor_are_trained_again) {
         world().barrier();
         campaign::SearchJournal next(world(), folder.output(), ours, 512, false, silent);
         const auto earlier = ResultJournal(next).earlier_mpi(world(), campaign::Kept::head);
-        BOOST_TEST(earlier.done.size() == (other ? 0 : made().all.size()));
+        BOOST_TEST(earlier.done.size() == (other ? 0 : made_heads().all.size()));
         BOOST_TEST(ResultJournal(next).earlier_mpi(world(), campaign::Kept::scores).done.empty());
     }
 }
@@ -338,20 +255,22 @@ BOOST_AUTO_TEST_CASE(heads_of_another_processor_are_trained_again) {
 // The table against definitions: pairs counted one by one, margins case by case with the nearest negative
 // looked for anew.
 BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
-    const study::Study& study = made().inputs.study;
-    const auto owner = campaign::counting_owners(study, made().work, world().size());
+    const study::Study& study = made_heads().inputs.study;
+    const auto owner = campaign::counting_owners(study, made_heads().work, world().size());
     const std::vector<campaign::Found> everything =
-        all_by_definition(study, made().work, open_made(study, made().work));
+        all_by_definition(study, made_heads().work, open_made(study, made_heads().work));
     campaign::SearchCost cost;
     const neighbors::SearchOptions options;
-    const auto plan = campaign::plan_search(study, made().work, made_dimensions, options, world().size(), {});
-    const auto owned = campaign::deliver_mpi(
-        world(), made().work,
-        search_all_mpi(world(), study, made().work, plan, open_made(study, made().work), options, cost),
-        owner);
+    const auto plan =
+        campaign::plan_search(study, made_heads().work, made_dimensions, options, world().size(), {});
+    const auto owned =
+        campaign::deliver_mpi(world(), made_heads().work,
+                              search_all_mpi(world(), study, made_heads().work, plan,
+                                             open_made(study, made_heads().work), options, cost),
+                              owner);
     ResultJournal none;
     parallel::StopRequest never;
-    const auto results = campaign::head_table_mpi(world(), study, made().work, made().heads,
+    const auto results = campaign::head_table_mpi(world(), study, made_heads().work, made_heads().heads,
                                                   train(none, never, 1), owned, 2, never, silent);
     const store::ResultTable& table = results.table;
     BOOST_TEST((world().rank() == 0) == (table.rows() > 0));
@@ -363,12 +282,12 @@ BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
     struct Pooled {
         double wins = 0, pairs = 0;
     };
-    for (std::size_t w = 0; w < made().work.size(); ++w) {
-        const campaign::TaskWork& work = made().work[w];
+    for (std::size_t w = 0; w < made_heads().work.size(); ++w) {
+        const campaign::TaskWork& work = made_heads().work[w];
         const study::Task& task = study.tasks[work.task];
         std::map<std::tuple<std::size_t, instruments::HeadKind, std::size_t>, Pooled> over_datasets;
         for (std::size_t d = 0; d < task.datasets.size(); ++d) {
-            const study::HeadRows& rows = made().heads[w][d];
+            const study::HeadRows& rows = made_heads().heads[w][d];
             const auto asked = campaign::asked_rows(study, work.pool, rows);
             for (std::size_t e = 0; e < task.encoders.size(); ++e) {
                 for (const auto kind : campaign::head_kinds(study)) {
@@ -377,7 +296,7 @@ BOOST_AUTO_TEST_CASE(the_table_says_what_the_definitions_say) {
                         BOOST_TEST(text(table, "finding", row) == task.findings[f]);
                         BOOST_TEST(text(table, "kind", row) == campaign::name_of(kind));
                         const auto at =
-                            std::ranges::find(made().all, HeadJob{w, e, d, kind, 0}, &TrainedHead::job);
+                            std::ranges::find(made_heads().all, HeadJob{w, e, d, kind, 0}, &TrainedHead::job);
                         const auto z_of = [&](PoolRow which) {
                             const auto place = std::ranges::find(asked, which) - asked.begin();
                             return at->result.asked.row(

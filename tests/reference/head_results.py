@@ -217,7 +217,8 @@ def policy_errors(heads, f, thresholds, training_d, sensitivity):
     mean, mean_threshold = p.mean(axis=0), threshold_of(chance(known).mean(axis=0), known_label, sensitivity)[0]
 
     def lowest(values):
-        chosen = values == np.nanmin(values, axis=0)
+        # Where no encoder has a value all of them count.
+        chosen = (values == np.where(np.isnan(values), np.inf, values).min(axis=0)) | np.isnan(values).all(axis=0)
         return (chosen * wrong).sum(axis=0) / chosen.sum(axis=0)
 
     impurity = heads.of["impurity"][:, f][:, heads.test][:, cases]
