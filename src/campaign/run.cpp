@@ -15,6 +15,7 @@
 #include "candor/campaign/ablation_table.hpp"
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
+#include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
@@ -154,9 +155,9 @@ struct Searched {
 };
 
 /// Gives the search what the budget leaves. @throws UsageError where that is not enough for the largest
-/// census of the study.
-void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, std::int64_t budget,
-                 neighbors::SearchOptions& search) {
+/// census of the study, or for what is counted.
+void keep_within(const parallel::Communicator& world, const Prepared& prepared,
+                 const std::vector<TaskWork>& work, std::int64_t budget, neighbors::SearchOptions& search) {
     if (budget == 0) return;
     const std::int64_t taken = resident_bytes() + memory_beside_search;
     const study::Study& study = prepared.inputs.study;
@@ -180,11 +181,13 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
             }
         }
     }
-    search.memory = budget - taken;
-    if (search.memory >= least) return;
+    const HeldMemory held = held_memory(study, work, world.size());
+    const std::int64_t most = taken + held.most(least);
+    search.memory = budget - taken - held.found[static_cast<std::size_t>(world.rank())];
+    if (budget >= most) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
     throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
-                                     std::to_string((taken + least) / mib + 1) + "M a rank");
+                                     std::to_string(most / mib + 1) + "M a rank");
 }
 
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
@@ -196,7 +199,7 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     neighbors::SearchOptions search;
     search.block_rows = watch.journal.block_rows();
     search.threads = threads;
-    keep_within(prepared, work, options.memory, search);
+    keep_within(world, prepared, work, options.memory, search);
     Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
     const SearchPlan plan =
         plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
