@@ -15,6 +15,7 @@
 #include "candor/app/pairs_command.hpp"
 #include "candor/app/plan_command.hpp"
 #include "candor/app/program.hpp"
+#include "candor/app/report_command.hpp"
 #include "candor/app/run_command.hpp"
 #include "candor/app/show_command.hpp"
 #include "candor/app/synth_command.hpp"
@@ -39,6 +40,8 @@ constexpr Command commands[] = {
      "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
     {"show", candor::app::show_command,
      "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
+    {"report", candor::app::report_command,
+     "OUT.h5 -o DIR           tables, figures and a page of the results"},
     {"pairs", candor::app::pairs_command,
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,

@@ -58,7 +58,8 @@ std::string draw_figures(const std::string& folder, const std::vector<std::strin
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0644);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
     auto arguments = pointers(words);
@@ -69,10 +70,12 @@ std::string draw_figures(const std::string& folder, const std::vector<std::strin
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) {
         std::filesystem::remove(log);
-        const std::string why = failed == ENOENT ? "gnuplot is not installed"
-                                                 : std::string("gnuplot cannot be run: ") + std::strerror(failed);
-        return why + "; install it (Debian: apt install gnuplot-nox) and run this again, or run gnuplot on the "
-                     "files *.gp";
+        const std::string why = failed == ENOENT
+                                    ? "gnuplot is not installed"
+                                    : std::string("gnuplot cannot be run: ") + std::strerror(failed);
+        return why +
+               "; install it (Debian: apt install gnuplot-nox) and run this again, or run gnuplot on the "
+               "files *.gp";
     }
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;

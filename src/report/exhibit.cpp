@@ -1,7 +1,6 @@
 #include "candor/report/exhibit.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -149,17 +148,16 @@ void mark_best(Exhibit& exhibit, std::size_t column, Better better) {
     }
     if (defined < 3) return;
     const double first = *values.begin();
-    const std::optional<double> next =
-        values.size() > 1 ? std::optional(*std::next(values.begin())) : std::nullopt;
+    const double next = values.size() > 1 ? *std::next(values.begin()) : first;
     std::size_t best = 0;
     for (auto& row : exhibit.rows) {
         const double value = better == Better::lower ? row[column].value : -row[column].value;
         if (value == first) row[column].mark = Mark::best, ++best;
     }
-    if (best > 1 || !next) return;
+    if (best > 1 || next == first) return;
     for (auto& row : exhibit.rows) {
         const double value = better == Better::lower ? row[column].value : -row[column].value;
-        if (value == *next) row[column].mark = Mark::second;
+        if (value == next) row[column].mark = Mark::second;
     }
 }
 

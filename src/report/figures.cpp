@@ -395,8 +395,8 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
 std::optional<Figure> auroc_against_d(const ReportData& data, const std::string& task, std::string& absent) {
     const auto values = head_aurocs(data, task);
     if (values.empty()) {
-        absent = data.task(task).label +
-                 ": this file has no heads, so there is no task AUROC to set against D.";
+        absent =
+            data.task(task).label + ": this file has no heads, so there is no task AUROC to set against D.";
         return std::nullopt;
     }
     return against_d(data, task, "auroc-" + file_of(data, task), "task AUROC", "AUROC of the linear heads, %",

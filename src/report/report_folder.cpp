@@ -58,7 +58,8 @@ void require_free(const std::string& path, bool replace) {
     if (listed.empty()) throw UsageError(path, "is not empty and is no report of candor; name a new folder");
     for (const std::string& name : files_below(path)) {
         if (!listed.contains(name)) {
-            throw UsageError(path, "holds \"" + name + "\", which candor did not write; move it, or name a new folder");
+            throw UsageError(
+                path, "holds \"" + name + "\", which candor did not write; move it, or name a new folder");
         }
     }
     if (!replace) throw UsageError(path, "holds a report; name a new folder, or --overwrite replaces it");
@@ -74,7 +75,8 @@ ReportFolder::ReportFolder(std::string path, bool replace) : path_(std::move(pat
     require_free(path_, replace);
     part_ = path_ + ".part";
     if (::mkdir(part_.c_str(), 0777) != 0) {
-        if (errno != EEXIST) throw MachineError(part_, std::string("cannot be made: ") + std::strerror(errno));
+        if (errno != EEXIST)
+            throw MachineError(part_, std::string("cannot be made: ") + std::strerror(errno));
         // Only what a killed report left is taken over.
         if (listed_files(part_).empty() && !fs::is_empty(part_))
             throw UsageError(part_, "is in the way and is no unfinished report; move it");
@@ -122,7 +124,8 @@ void ReportFolder::write(const std::string& name, std::string_view bytes) {
             throw MachineError(file, std::string("cannot be written: ") + std::strerror(fault));
         }
     }
-    if (::close(descriptor) != 0) throw MachineError(file, std::string("cannot be closed: ") + std::strerror(errno));
+    if (::close(descriptor) != 0)
+        throw MachineError(file, std::string("cannot be closed: ") + std::strerror(errno));
 }
 
 std::string ReportFolder::read(const std::string& name) const {
@@ -143,7 +146,8 @@ void ReportFolder::publish() {
         const int synced = ::syncfs(folder);
         const int fault = errno;
         ::close(folder);
-        if (synced != 0) throw MachineError(part_, std::string("cannot be brought to disk: ") + std::strerror(fault));
+        if (synced != 0)
+            throw MachineError(part_, std::string("cannot be brought to disk: ") + std::strerror(fault));
     }
     const auto rename_to = [&](const std::string& from, const std::string& to) {
         if (std::rename(from.c_str(), to.c_str()) != 0)

@@ -42,9 +42,9 @@ struct ExhibitCell {
 };
 
 struct Exhibit {
-    std::string name;                ///< of its files, safe in any
-    std::string title;               ///< "Table 2. Chest: the panel ..."
-    std::string caption;             ///< what the columns mean
+    std::string name;                  ///< of its files, safe in any
+    std::string title;                 ///< "Table 2. Chest: the panel ..."
+    std::string caption;               ///< what the columns mean
     std::vector<std::string> notes{};  ///< what is left out, and why
     std::vector<ExhibitColumn> columns{};
     std::vector<std::vector<ExhibitCell>> rows{};
