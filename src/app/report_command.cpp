@@ -72,7 +72,7 @@ report::Page make_page(const report::ReportData& data) {
     keep(page.figures, report::collapse_by_task(data, why), why);
     keep(page.figures, report::rules_over_prevalence(data, why), why);
     page.exhibits = {report::datasets_exhibit(data), report::encoders_exhibit(data),
-                     report::tasks_exhibit(data)};
+                     report::tasks_exhibit(data), report::overlap_exhibit(data)};
     using Maker =
         std::optional<report::Figure> (*)(const report::ReportData&, const std::string&, std::string&);
     constexpr Maker makers[] = {report::heat_map,

@@ -71,7 +71,7 @@ std::string tex_cell(const ExhibitColumn& column, const ExhibitCell& cell) {
     std::string text = tex_number(value);
     if (cell.mark == Mark::best) text = "\\textbf{" + text + "}";
     if (cell.mark == Mark::second) text = "\\underline{" + text + "}";
-    return interval.empty() ? text : text + " {\\footnotesize " + tex_number(interval.substr(1)) + "}";
+    return interval.empty() ? text : text + " {\\scriptsize " + tex_number(interval.substr(1)) + "}";
 }
 
 std::string markdown_cell(const ExhibitColumn& column, const ExhibitCell& cell) {
@@ -238,8 +238,10 @@ std::string exhibit_latex(const Exhibit& exhibit) {
                "\\end{longtable}}\n";
     }
     const char* const environment = exhibit.columns.size() > 5 ? "table*" : "table";
-    return out + "\\begin{" + environment + "}\n\\centering\\small\n" + caption + "\n\\begin{tabular}{" +
-           columns + "}\n" + head + body + "\\bottomrule\n\\end{tabular}\n\\end{" + environment + "}\n";
+    return out + "\\begin{" + environment + "}\n\\centering" +
+           (exhibit.columns.size() > 7 ? "\\footnotesize" : "\\small") + "\n" + caption +
+           "\n\\begin{tabular}{" + columns + "}\n" + head + body + "\\bottomrule\n\\end{tabular}\n\\end{" +
+           environment + "}\n";
 }
 
 std::string exhibit_html(const Exhibit& exhibit) {

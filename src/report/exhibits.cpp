@@ -171,13 +171,9 @@ Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
 }
 
 Exhibit tasks_exhibit(const ReportData& data) {
-    Exhibit exhibit{
-        "table-3-tasks", "Table 3. Collapse and blind-set overlap by task.",
-        "D in percent " + interval_words(data) +
-            ": lowest, median and highest of the task's encoders, and its anchor; chance 50.0. Pairs: "
-            "of two encoders on one finding, of both of which some positives are blind; above: with "
-            "more in common than chance within contexts gives; significant: after control of the "
-            "false discovery rate. Delta J: Jaccard index in excess of that chance, in points."};
+    Exhibit exhibit{"table-3-collapse", "Table 3a. Collapse by task.",
+                    "D in percent " + interval_words(data) +
+                        ": lowest, median and highest of the task's encoders, and its anchor; chance 50.0."};
     exhibit.columns = {{"Task", "task"},
                        {"Encoders", "encoders", ValueKind::count},
                        {"Findings", "findings", ValueKind::count},
@@ -186,13 +182,8 @@ Exhibit tasks_exhibit(const ReportData& data) {
                        {"its D", "best", ValueKind::share, true},
                        {"Median", "median", ValueKind::share, true},
                        {"Highest", "highest", ValueKind::share, true},
-                       {"Anchor", "anchor", ValueKind::share, true},
-                       {"Pairs", "pairs_both_blind", ValueKind::count},
-                       {"Above", "above_of_them", ValueKind::share},
-                       {"Significant", "rejected_of_them", ValueKind::share},
-                       {"Delta J", "mean_delta_jaccard", ValueKind::share}};
+                       {"Anchor", "anchor", ValueKind::share, true}};
     const store::ResultTable& rows = data.overview.task_rows;
-    const store::ResultTable& overlap = data.overview.across.overlap_summary;
     for (const TaskFacts& task : data.tasks) {
         std::int64_t encoders = 0, findings = 0, queries = 0;
         for (const std::size_t i : rows_of(rows, task.id)) {
@@ -210,22 +201,39 @@ Exhibit tasks_exhibit(const ReportData& data) {
                                        best.cell};
         for (const char* statistic : {"median", "highest", "anchor"})
             cells.push_back(panel_value(data.overview.panels, task.id, statistic).cell);
+        exhibit.rows.push_back(std::move(cells));
+    }
+    return exhibit;
+}
+
+Exhibit overlap_exhibit(const ReportData& data) {
+    Exhibit exhibit{
+        "table-3-overlap", "Table 3b. Blind-set overlap and error detection by task.",
+        "Pairs: of two encoders on one finding, of both of which some positives are blind; above: in "
+        "percent, with more in common than chance within contexts gives; significant: in percent, after "
+        "control of the false discovery rate. Delta J: Jaccard index in excess of that chance, in "
+        "points."};
+    exhibit.columns = {{"Task", "task"},
+                       {"Pairs", "pairs_both_blind", ValueKind::count},
+                       {"Above", "above_of_them", ValueKind::share},
+                       {"Significant", "rejected_of_them", ValueKind::share},
+                       {"Delta J", "mean_delta_jaccard", ValueKind::share}};
+    const store::ResultTable& overlap = data.overview.across.overlap_summary;
+    for (const TaskFacts& task : data.tasks) {
         const auto at = find_row(overlap, {{"task", task.id}, {"null", "stratified"}});
         const std::int64_t pairs =
             at ? integers(overlap, "tests")[*at] - integers(overlap, "one_empty")[*at] : 0;
         const auto of_pairs = [&](const char* column) {
-            return pairs == 0
-                       ? NAN
-                       : static_cast<double>(integers(overlap, column)[*at]) / static_cast<double>(pairs);
+            if (pairs == 0) return ExhibitCell::of(NAN);
+            return ExhibitCell::of(static_cast<double>(integers(overlap, column)[*at]) /
+                                   static_cast<double>(pairs));
         };
-        cells.push_back(at ? ExhibitCell::of_count(pairs) : ExhibitCell::of_count(ExhibitCell::absent));
-        cells.push_back(ExhibitCell::of(of_pairs("above")));
-        cells.push_back(ExhibitCell::of(of_pairs("rejected")));
-        cells.push_back(ExhibitCell::of(at ? reals(overlap, "mean_delta_jaccard")[*at] : NAN));
-        exhibit.rows.push_back(std::move(cells));
+        exhibit.rows.push_back({ExhibitCell::of_text(task.label), ExhibitCell::of_count(pairs),
+                                of_pairs("above"), of_pairs("rejected"),
+                                ExhibitCell::of(at ? reals(overlap, "mean_delta_jaccard")[*at] : NAN)});
     }
     if (!data.table("detection")) {
-        exhibit.notes.push_back(
+        exhibit.notes.emplace_back(
             "This file has no table detection, so the columns of error detection are left out.");
     }
     return exhibit;

@@ -20,10 +20,11 @@ constexpr std::size_t most_findings = 60;           // of a figure; more are in 
 constexpr std::size_t most_findings_in_words = 16;  // columns that leave room for their numbers
 constexpr std::size_t name_length = 26;
 
-std::vector<std::string> labels_of(const ReportData& data, const std::vector<std::string>& encoders) {
+std::vector<std::string> labels_of(const ReportData& data, const std::vector<std::string>& encoders,
+                                   std::size_t length = name_length) {
     std::vector<std::string> labels;
     for (const std::string& id : encoders)
-        labels.push_back(shortened(data.encoder(id), name_length) + (data.is_anchor(id) ? " (anchor)" : ""));
+        labels.push_back(shortened(data.encoder(id), length) + (data.is_anchor(id) ? " (anchor)" : ""));
     return labels;
 }
 
@@ -43,6 +44,27 @@ double upper_end(double largest) {
 
 std::string interval_words(const ReportData& data) {
     return significant(100 * data.overview.confidence, 3) + " % interval over patients";
+}
+
+/// The plot's rectangle in inches from the edges: gnuplot guesses the room that names take, and badly.
+std::string frame(double width, double height, double left, double right, double top, double bottom) {
+    return "set lmargin at screen " + format_fixed(left / width, 4) + "\nset rmargin at screen " +
+           format_fixed(1 - right / width, 4) + "\nset tmargin at screen " +
+           format_fixed(1 - top / height, 4) + "\nset bmargin at screen " + format_fixed(bottom / height, 4) +
+           "\n";
+}
+
+/// Rows under each other with names on the left.
+struct Rows {
+    double width, height;
+    std::string frame;
+};
+
+Rows rows_frame(const std::vector<std::string>& labels, double row_height, double right) {
+    const double left = label_width(labels) + 0.2, top = 0.1, bottom = 0.45;
+    const double width = std::max(one_column, left + 1.7 + right);
+    const double height = row_height * (static_cast<double>(labels.size()) + 0.4) + top + bottom;
+    return {width, height, frame(width, height, left, right, top, bottom)};
 }
 
 std::string file_of(const ReportData& data, const std::string& task) {
@@ -243,10 +265,11 @@ std::optional<Figure> forest(const ReportData& data, const std::string& task, st
         "Forest plot, D in percent: " + join_text(words, "; ") + ". Chance is 50.",
         points.csv(),
         ""};
+    const Rows rows = rows_frame(labels, 0.17, 0.15);
     figure.script = figure_script(
-        name, one_column, 0.17 * static_cast<double>(encoders.size()) + 0.75,
-        "set xrange [0:" + text_of(upper_end(largest)) + "]\nset yrange [" + std::to_string(encoders.size()) +
-            ".6:0.2]\n" + named_tics("ytics", labels) +
+        name, rows.width, rows.height,
+        rows.frame + "set xrange [0:" + text_of(upper_end(largest)) + "]\nset yrange [" +
+            std::to_string(encoders.size()) + ".6:0.2]\n" + named_tics("ytics", labels) +
             "set xtics 10\nset xlabel 'discordance rate D, %'\nset grid xtics linecolor rgb '#e5e5e5'\n" +
             chance_line("50, graph 0", "50, graph 1") +
             "set label 'chance' at 50, graph 0.97 right offset -0.5,0 textcolor rgb '#444444' font ',7'\n"
@@ -303,10 +326,11 @@ std::optional<Figure> collapse_by_task(const ReportData& data, std::string& abse
         "Dot plot of D by task; the numbers are in table 3 and in the table of each panel.",
         points.csv(),
         ""};
+    const Rows rows = rows_frame(labels, 0.22, 0.15);
     figure.script = figure_script(
-        name, one_column, 0.22 * static_cast<double>(labels.size()) + 0.75,
-        "set xrange [0:" + text_of(upper_end(largest)) + "]\nset yrange [" + std::to_string(labels.size()) +
-            ".6:0.2]\n" + named_tics("ytics", labels) +
+        name, rows.width, rows.height,
+        rows.frame + "set xrange [0:" + text_of(upper_end(largest)) + "]\nset yrange [" +
+            std::to_string(labels.size()) + ".6:0.2]\n" + named_tics("ytics", labels) +
             "set xtics 10\nset xlabel 'discordance rate D, %'\nset grid xtics linecolor rgb '#e5e5e5'\n" +
             chance_line("50, graph 0", "50, graph 1") + "plot '" + name +
             ".csv' using ($3 == 0 ? $1 : NaN):2 with points pointtype 6 pointsize 0.6 linewidth 1.2 "
@@ -351,8 +375,8 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
                     std::isnan(high) ? value : high, data.is_anchor(encoder) ? 1.0 : 0.0},
                    {data.encoder(encoder)});
         names += "set label " + gnuplot_string(shortened(data.encoder(encoder), name_length)) + " at " +
-                 format_real(d) + "," + format_real(value) +
-                 " left offset 0.6,0.4 font ',6' textcolor rgb '#333333'\n";
+                 format_real(d) + "," + format_real(value) + " left offset " +
+                 (points.rows() % 2 ? "0.6,0.45" : "0.6,-0.45") + " font ',6' textcolor rgb '#333333'\n";
         largest = std::fmax(largest, std::isnan(rate.high) ? d : 100 * rate.high);
         least = std::fmin(least, std::isnan(low) ? value : low);
         words.push_back(data.encoder(encoder) + " retention " + format_fixed(value, 1) + ", D " +
@@ -463,7 +487,7 @@ std::optional<Figure> overlap_matrix(const ReportData& data, const std::string& 
         absent = label + ": no pair of encoders has an overlap to test.";
         return std::nullopt;
     }
-    const auto labels = labels_of(data, encoders);
+    const auto labels = labels_of(data, encoders, 18);
     const double names = label_width(labels);
     const double cell = 0.33, height_of = 0.22, n = static_cast<double>(encoders.size());
     const double left = names + 0.15, plot = cell * n, width = std::max(one_column, left + plot + 0.7);
@@ -546,7 +570,7 @@ std::optional<Figure> rules_over_prevalence(const ReportData& data, std::string&
             chance_line("graph 0, first 50", "graph 1, first 50") + "plot '" + name +
             ".csv' using 1:($3 == 1 ? $2 : NaN) with points pointtype 2 pointsize 0.45 linecolor rgb '" +
             orange +
-            "' title 'unequal (uncorrected)', \\\n     '' using 1:($3 == 0 ? $2 : NaN) with points pointtype "
+            "' title 'unequal', \\\n     '' using 1:($3 == 0 ? $2 : NaN) with points pointtype "
             "7 pointsize 0.4 "
             "linecolor rgb '" +
             blue + "' title 'equal'\n");
@@ -644,11 +668,13 @@ std::optional<Figure> consensus_by_finding(const ReportData& data, const std::st
         "Dot plot: " + join_text(words, "; ") + ".",
         points.csv(),
         ""};
+    const Rows placed = rows_frame(labels, 0.17, 0.75);
     figure.script = figure_script(
-        name, one_column, 0.17 * static_cast<double>(labels.size()) + 0.75,
-        "set xrange [0:" + text_of(std::clamp(10 * std::ceil((largest + 1) / 10), 20.0, 100.0)) +
+        name, placed.width, placed.height,
+        placed.frame +
+            "set xrange [0:" + text_of(std::clamp(10 * std::ceil((largest + 1) / 10), 20.0, 100.0)) +
             "]\nset yrange [" + std::to_string(labels.size()) + ".6:0.4]\n" + named_tics("ytics", labels) +
-            "set rmargin 9\nset xlabel 'positives that most encoders are blind to, %'\nset grid xtics "
+            "set xlabel 'positives that most encoders are blind to, %'\nset grid xtics "
             "linecolor rgb '#e5e5e5'\n"
             "plot '" +
             name + ".csv' using 5:1 with points pointtype 12 pointsize 0.7 linecolor rgb '" + grey +

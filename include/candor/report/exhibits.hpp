@@ -24,8 +24,9 @@ Exhibit encoders_exhibit(const ReportData& data);
 /// margin AUROC and task AUROC (higher), retention (lower).
 Exhibit panel_exhibit(const ReportData& data, const std::string& task);
 
-/// Table 3: the tasks by collapse, overlap of blind sets (stratified null), error detection.
+/// Table 3: the tasks by collapse; by overlap of blind sets (stratified null) and error detection.
 Exhibit tasks_exhibit(const ReportData& data);
+Exhibit overlap_exhibit(const ReportData& data);
 
 /// Table 4 of a task: consensus blind set by finding, and selection.
 Exhibit consensus_exhibit(const ReportData& data, const std::string& task);
