@@ -46,15 +46,10 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return out;
 }
 
-}  // namespace
-
-std::string draw_figures(const std::string& folder, const std::vector<std::string>& names) {
-    if (names.empty()) return {};
-    // gnuplot reads a name that begins with '-' as an option; ours never do (file_part).
-    std::vector<std::string> words{"gnuplot", "-d"};  // -d: no start-up file of the user's
-    for (const std::string& name : names) words.push_back(name + ".gp");
-    std::vector<std::string> variables = environment();
-    const std::string log = folder + "/gnuplot.log";
+/// Draws one figure. @returns "" or what is wrong.
+std::string draw(const std::string& folder, const std::string& name, const std::string& log,
+                 std::vector<std::string>& variables) {
+    std::vector<std::string> words{"gnuplot", "-d", name + ".gp"};  // -d: no start-up file of the user's
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -68,32 +63,40 @@ std::string draw_figures(const std::string& folder, const std::vector<std::strin
     const int failed =
         ::posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments.data(), environment_pointers.data());
     posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) {
-        std::filesystem::remove(log);
-        const std::string why = failed == ENOENT
-                                    ? "gnuplot is not installed"
-                                    : std::string("gnuplot cannot be run: ") + std::strerror(failed);
-        return why +
-               "; install it (Debian: apt install gnuplot-nox) and run this again, or run gnuplot on the "
-               "files *.gp";
-    }
+    constexpr const char* remedy =
+        "; install it (Debian: apt install gnuplot-nox) and run this again, or run gnuplot on the files *.gp";
+    if (failed == ENOENT) return std::string("gnuplot is not installed") + remedy;
+    if (failed != 0) return std::string("gnuplot cannot be run: ") + std::strerror(failed) + remedy;
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    const std::string said = first_line(log);
-    std::filesystem::remove(log);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-        return "gnuplot cannot be run; install it (Debian: apt install gnuplot-nox) and run this again";
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) return std::string("gnuplot cannot be run") + remedy;
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(folder + '/' + name + ".svg", error);
+    if (status != 0 || error || bytes == 0) {
+        return "gnuplot did not draw " + name + ".svg (" + first_line(log) +
+               "); is it older than version 5.2?";
     }
+    return {};
+}
+
+}  // namespace
+
+std::string draw_figures(const std::string& folder, const std::vector<std::string>& names) {
+    const std::string log = folder + "/gnuplot.log";
+    std::vector<std::string> variables = environment();
     bool pdf = true;
+    // A process a figure: what one script leaves behind would colour the next.
     for (const std::string& name : names) {
-        const std::string path = folder + '/' + name;
+        const std::string fault = draw(folder, name, log, variables);
         std::error_code error;
-        if (std::filesystem::file_size(path + ".svg", error) == 0 || error) {
-            return "gnuplot did not draw " + name + ".svg (" + said + "); is it older than version 5.2?";
+        if (fault.empty()) pdf = pdf && std::filesystem::exists(folder + '/' + name + ".pdf", error);
+        if (!fault.empty()) {
+            std::filesystem::remove(log, error);
+            return fault;
         }
-        pdf = pdf && std::filesystem::exists(path + ".pdf", error);
     }
-    if (status != 0) return "gnuplot ended with a fault (" + said + ")";
+    std::error_code error;
+    std::filesystem::remove(log, error);
     return pdf ? "" : "this gnuplot makes no PDF files; Debian's gnuplot-nox does";
 }
 

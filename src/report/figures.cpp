@@ -61,7 +61,7 @@ struct Rows {
 };
 
 Rows rows_frame(const std::vector<std::string>& labels, double row_height, double right) {
-    const double left = label_width(labels) + 0.2, top = 0.1, bottom = 0.45;
+    const double left = label_width(labels) + 0.2, top = 0.1, bottom = 0.55;
     const double width = std::max(one_column, left + 1.7 + right);
     const double height = row_height * (static_cast<double>(labels.size()) + 0.4) + top + bottom;
     return {width, height, frame(width, height, left, right, top, bottom)};
@@ -358,7 +358,11 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
     FigureData points({"d", "retention", "d_low", "d_high", "retention_low", "retention_high", "anchor"},
                       {"encoder"});
     std::vector<std::string> words;
-    std::string names;  // labels of the points
+    struct Name {
+        double x, y;
+        std::string text;
+    };
+    std::vector<Name> placed;
     double largest = NAN, least = NAN;
     const auto encoders = retention ? sorted_encoders(data, task) : std::vector<std::string>();
     for (const std::string& encoder : encoders) {
@@ -374,9 +378,8 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
                     std::isnan(rate.high) ? d : 100 * rate.high, std::isnan(low) ? value : low,
                     std::isnan(high) ? value : high, data.is_anchor(encoder) ? 1.0 : 0.0},
                    {data.encoder(encoder)});
-        names += "set label " + gnuplot_string(shortened(data.encoder(encoder), name_length)) + " at " +
-                 format_real(d) + "," + format_real(value) + " left offset " +
-                 (points.rows() % 2 ? "0.6,0.45" : "0.6,-0.45") + " font ',6' textcolor rgb '#333333'\n";
+        placed.push_back({std::isnan(rate.high) ? d : 100 * rate.high, value,
+                          shortened(data.encoder(encoder), name_length)});
         largest = std::fmax(largest, std::isnan(rate.high) ? d : 100 * rate.high);
         least = std::fmin(least, std::isnan(low) ? value : low);
         words.push_back(data.encoder(encoder) + " retention " + format_fixed(value, 1) + ", D " +
@@ -385,6 +388,16 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
     if (points.rows() == 0) {
         absent = label + ": no erased features, so there is no retention.";
         return std::nullopt;
+    }
+    // Names stand right of the intervals, those that would touch pushed upwards.
+    const double bottom = std::max(-100.0, 10 * std::floor((least - 2) / 10)), apart = (103 - bottom) / 28;
+    std::ranges::sort(placed, {}, &Name::y);
+    std::string names;
+    double last = bottom;
+    for (const Name& label_at : placed) {
+        last = std::max(label_at.y, last + apart);
+        names += "set label " + gnuplot_string(label_at.text) + " at " + format_real(label_at.x) + "," +
+                 format_real(last) + " left offset 0.5,0 font ',6' textcolor rgb '#333333'\n";
     }
     std::string caption = "A mark an encoder with its " + interval_words(data) + "s; triangle: the anchor.";
     const auto link = find_row(data.overview.across.associations,
@@ -401,8 +414,7 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
                   points.csv(), ""};
     figure.script = figure_script(
         name, one_column, 2.9,
-        "set xrange [0:" + text_of(upper_end(largest)) + "]\nset yrange [" +
-            text_of(std::max(-100.0, 10 * std::floor((least - 2) / 10))) +
+        "set xrange [0:" + text_of(upper_end(largest)) + "]\nset yrange [" + text_of(bottom) +
             ":103]\nset xlabel 'discordance rate D, %'\nset ylabel 'retention after erasing the evidence, "
             "%'\n"
             "set grid linecolor rgb '#e5e5e5'\n" +
@@ -487,7 +499,7 @@ std::optional<Figure> overlap_matrix(const ReportData& data, const std::string& 
         absent = label + ": no pair of encoders has an overlap to test.";
         return std::nullopt;
     }
-    const auto labels = labels_of(data, encoders, 18);
+    const auto labels = labels_of(data, encoders, 22);
     const double names = label_width(labels);
     const double cell = 0.33, height_of = 0.22, n = static_cast<double>(encoders.size());
     const double left = names + 0.15, plot = cell * n, width = std::max(one_column, left + plot + 0.7);
