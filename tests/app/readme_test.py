@@ -235,7 +235,7 @@ class Commands(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run(f"candor run {SOURCE}/inputs/digits/study.toml -o chest.h5 --quiet --ablations --set bootstrap.resamples=50",
                 folder)
-            run(block_with("sh", "candor report"), folder)
+            run(block_with("sh", "chest-report"), folder)
             for name in names_in("\n".join(re.findall(r"^\| (`.*?) \|", section("The report"), re.M))):
                 place = "tables" if name.startswith(("table-", "rates-")) else "figures"
                 path = os.path.join(folder, "chest-report", place, name.replace("TASK", "digits"))
