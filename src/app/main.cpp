@@ -10,6 +10,7 @@
 
 #include "candor/app/bench_command.hpp"
 #include "candor/app/check_command.hpp"
+#include "candor/app/diff_command.hpp"
 #include "candor/app/import_command.hpp"
 #include "candor/app/options.hpp"
 #include "candor/app/pairs_command.hpp"
@@ -42,6 +43,8 @@ constexpr Command commands[] = {
      "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
     {"report", candor::app::report_command,
      "OUT.h5 -o DIR           tables, figures and a page of the results"},
+    {"diff", candor::app::diff_command,
+     "A.h5 B.h5               what changed between two results files, beyond the intervals or not"},
     {"pairs", candor::app::pairs_command,
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,

@@ -154,8 +154,18 @@ std::vector<std::string> headlines(const ReportData& data) {
     std::vector<std::string> out;
     for (const TaskFacts& task : data.tasks) {
         const std::string panel = panel_sentences(data.overview, task.id);
-        out.push_back(task.label + ": " + panel.substr(0, panel.find(". ") + 1));
-        if (out.back().ends_with(": ")) out.back() += panel;  // one sentence
+        std::string text = task.label + ": " + panel.substr(0, panel.find(". ") + 1);
+        if (text.ends_with(": ")) text += panel;  // one sentence
+        const store::ResultTable& rows = data.overview.task_rows;
+        std::int64_t positives = 0, few = 0;
+        for (const std::size_t i : rows_of(rows, task.id)) {
+            if (texts(rows, "level")[i] != "micro") continue;
+            positives = std::max(positives, integers(rows, "queries")[i]);
+            few += integers(rows, "few_patients")[i];
+        }
+        text += " Asked: " + counted(positives, "positive", "positives") +
+                (few > 0 ? ", of fewer than 10 patients: too few to lean on." : ".");
+        out.push_back(std::move(text));
     }
     return out;
 }
@@ -197,7 +207,8 @@ std::vector<std::string> separation_sentences(const ReportData& data, const std:
         const Rate rate = rate_of(table, i);
         const std::string points = format_fixed(std::fabs(50 - 100 * rate.shown), 1);
         return data.encoder(texts(table, "encoder")[i]) + " on " + texts(table, "finding")[i] + " at " +
-               with_interval(rate.shown, rate.low, rate.high) + ", " + points + " points " +
+               with_interval(rate.shown, rate.low, rate.high) + " over " +
+               counted(integers(table, "queries")[i], "positive", "positives") + ", " + points + " points " +
                (rate.shown <= 0.5 ? "below" : "above") + " chance";
     };
     if (*lowest != *highest)

@@ -201,7 +201,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(shown, listed.strip().split("there are ")[1].split(", "))
 
     def test_help_and_version(self):
-        for command in ("check", "plan", "run", "show", "report", "import", "pairs", "synth", "bench"):
+        for command in ("check", "plan", "run", "show", "report", "diff", "import", "pairs", "synth", "bench"):
             self.assertIn("--help", run(f"candor {command} --help", "/"))
         version = run("candor --version", "/")
         for word in ("candor ", "commit ", "compiler ", "blas ", "hdf5 ", "mpi "):
@@ -230,6 +230,14 @@ class Commands(unittest.TestCase):
                 for pattern in (r"<use xlink:href='#gpPt\d+' transform='translate\(([\d.]+),([\d.]+)\)", r"<text>(?:<.*?>)?([^<]*)"):
                     self.assertEqual(re.findall(pattern, drawn), re.findall(pattern, shipped))
             self.assertIn("Grey values without place", shipped)
+
+    def test_two_files_are_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            study = f"candor run {SOURCE}/inputs/wdbc/study.toml --quiet --set bootstrap.resamples=50"
+            run(f"{study} -o before.h5 && {study} -o after.h5 --set operator.k=1", folder)
+            run(block_with("sh", "candor diff"), folder)
+            with open(os.path.join(folder, "moved.csv")) as f:
+                self.assertTrue(f.read().startswith("task,encoder,finding,d_a,"))
 
     def test_the_report_has_the_files_that_are_told_of(self):
         with tempfile.TemporaryDirectory() as folder:
