@@ -254,9 +254,9 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     StageClock clock;
     record.start = utc_now();
     options.memory > 0 ? return_freed_memory() : keep_freed_memory();
-    linalg::open_blas();
     parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);
+    linalg::open_blas(threads);
     std::optional<store::OutputLock> lock;
     parallel::on_root(world, [&] {
         require_replaceable(options);

@@ -1,6 +1,7 @@
 #include "candor/linalg/gemm.hpp"
 
 #include <cblas.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <limits>
@@ -25,6 +26,21 @@ void product_by(Gemm gemm, MatrixView<const T> a, MatrixView<const T> b, MatrixV
          static_cast<int>(b.stride), T{0}, c.data, static_cast<int>(c.stride));
 }
 
+/// OpenBLAS maps one a call that runs and asks again for ever where it gets none (0.3.21, x86-64: 128 MiB).
+constexpr std::size_t buffer_bytes = std::size_t{129} << 20;
+
+void require_room(int threads) {
+    const std::size_t bytes = buffer_bytes * static_cast<std::size_t>(threads);
+    void* const room =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) {
+        throw MachineError(
+            "BLAS", "there are no " + std::to_string(bytes >> 20) + " MiB of address space for its buffers",
+            "raise the limit (ulimit -v), or use fewer --threads");
+    }
+    munmap(room, bytes);
+}
+
 }  // namespace
 
 void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
@@ -45,7 +61,8 @@ void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<f
                 static_cast<int>(b.stride), 0.0F, c.data, static_cast<int>(c.stride));
 }
 
-void open_blas() {
+void open_blas(int threads) {
+    require_room(threads);
     openblas_set_num_threads(1);
     // Odd shapes, so that the edges of a kernel's blocks are used too.
     for (const std::int64_t d : {1, 31, 257}) {
