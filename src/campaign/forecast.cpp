@@ -9,6 +9,7 @@
 
 #include "candor/base/memory.hpp"
 #include "candor/campaign/detection_work.hpp"
+#include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/stages.hpp"
 #include "candor/instruments/detection.hpp"
@@ -86,14 +87,6 @@ std::vector<neighbors::Question> questions_of_group(const TaskWork& work, const 
         questions.insert(questions.end(), own.begin(), own.end());
     }
     return questions;
-}
-
-/// Ways of counting a cell: one a rule that scores it.
-std::int64_t rules_of(const TaskWork& work, const study::Cell& cell) {
-    return std::ranges::count_if(work.rules, [&](study::Rule rule) {
-        return std::ranges::any_of(cell.candidates,
-                                   [&](const study::Candidates& c) { return !c.unscored && c.rule == rule; });
-    });
 }
 
 }  // namespace
@@ -562,56 +555,19 @@ void Player::play_write(Forecast& forecast) const {
 /// What a rank holds of tables and pools, its largest census, and what it found; then what it counts.
 void Player::play_memory(Forecast& forecast) const {
     const auto count = static_cast<std::size_t>(forecast.ranks);
-    std::vector<std::int64_t> census(count), least(count), found(count), counted(count);
-    // Tallies of a rank: of the cells of the task that has most of them, and of all findings.
-    std::vector<std::int64_t> tallied(count), sent(count);
-    const auto widen = [&](std::size_t rank, std::size_t group) {
-        census[rank] = std::max(census[rank], full_memory_[group]);
-        least[rank] = std::max(least[rank], least_memory_[group]);
-    };
-    for (std::size_t t = 0; t < plan_.tasks.size(); ++t)
-        widen(static_cast<std::size_t>(plan_.rank[t]), plan_.tasks[t].group);
-    const auto owner = counting_owners(of(), study_.work, forecast.ranks);
-    std::int64_t gathered = 0;
-    for (std::size_t w = 0; w < study_.work.size(); ++w) {
-        const TaskWork& work = study_.work[w];
-        const std::int64_t of_tally =
-            of().bootstrap.resamples * static_cast<std::int64_t>(sizeof(instruments::Counts));
-        std::map<std::int32_t, std::int64_t> findings;  // rules that score some cell of each
-        for (const study::Cell& cell : work.cells) {
-            if (!cell.scored() || cell.pooled_reference) continue;
-            findings[cell.finding] = std::max(findings[cell.finding], rules_of(work, cell));
-        }
-        std::vector<std::int64_t> tallied_here(count);
-        for (std::size_t e = 0; e < of().tasks[work.task].encoders.size(); ++e) {
-            for (const study::Cell& cell : work.cells) {
-                if (!cell.scored()) continue;
-                const auto rank =
-                    static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(cell.finding)));
-                found[rank] +=
-                    std::ssize(cell.queries) * static_cast<std::int64_t>(sizeof(instruments::Discordance)) +
-                    cell.positive_queries * std::ssize(cell.candidates);
-                tallied_here[rank] += rules_of(work, cell) * of_tally;
-            }
-            for (const auto& [finding, rules] : findings) {
-                sent[static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(finding)))] +=
-                    rules * of_tally;
-                gathered += rules * of_tally;
-            }
-        }
-        for (std::size_t rank = 0; rank < count; ++rank)
-            tallied[rank] = std::max(tallied[rank], tallied_here[rank]);
+    std::vector<std::int64_t> census(count), least(count);
+    for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
+        const auto rank = static_cast<std::size_t>(plan_.rank[t]);
+        census[rank] = std::max(census[rank], full_memory_[plan_.tasks[t].group]);
+        least[rank] = std::max(least[rank], least_memory_[plan_.tasks[t].group]);
     }
-    // What is sent is written to bytes that double where they grow. On rank 0 there are for a while its own,
-    // those of all ranks, and the numbers.
-    for (std::size_t rank = 0; rank < count; ++rank) counted[rank] = tallied[rank] + 2 * sent[rank];
-    counted[0] = std::max(counted[0], 2 * sent[0] + 2 * gathered);
-    for (std::size_t rank = 0; rank < count; ++rank) {
-        const std::int64_t beside = resident_ + found[rank];
-        forecast.memory = std::max(forecast.memory, beside + std::max(census[rank], counted[rank]));
-        forecast.least_memory = std::max(
-            forecast.least_memory, beside + memory_beside_search + std::max(least[rank], counted[rank]));
-    }
+    const HeldMemory held = held_memory(of(), study_.work, forecast.ranks);
+    for (std::size_t rank = 0; rank < count; ++rank)
+        forecast.memory =
+            std::max(forecast.memory, held.found[rank] + std::max(census[rank], held.counted[rank]));
+    forecast.memory += resident_ + memory_beside_search;
+    // A bound holds for every rank, whichever gets the largest census.
+    forecast.least_memory = resident_ + memory_beside_search + held.most(std::ranges::max(least));
 }
 
 }  // namespace candor::campaign

@@ -19,6 +19,7 @@
 #include "candor/campaign/head_table_mpi.hpp"
 #include "candor/campaign/head_work.hpp"
 #include "candor/campaign/heads_mpi.hpp"
+#include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
@@ -160,9 +161,9 @@ struct Searched {
 };
 
 /// Gives the search what the budget leaves. @throws UsageError where that is not enough for the largest
-/// census of the study.
-void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, std::int64_t budget,
-                 neighbors::SearchOptions& search) {
+/// census of the study, or for what is counted.
+void keep_within(const parallel::Communicator& world, const Prepared& prepared,
+                 const std::vector<TaskWork>& work, std::int64_t budget, neighbors::SearchOptions& search) {
     if (budget == 0) return;
     const std::int64_t taken = resident_bytes() + memory_beside_search;
     const study::Study& study = prepared.inputs.study;
@@ -186,11 +187,13 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
             }
         }
     }
-    search.memory = budget - taken;
-    if (search.memory >= least) return;
+    const HeldMemory held = held_memory(study, work, world.size());
+    const std::int64_t most = taken + held.most(least);
+    search.memory = budget - taken - held.found[static_cast<std::size_t>(world.rank())];
+    if (budget >= most) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
     throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
-                                     std::to_string((taken + least) / mib + 1) + "M a rank");
+                                     std::to_string(most / mib + 1) + "M a rank");
 }
 
 /// Searches `work`. @param study  whose operator it is. @returns what was delivered to this rank to count
@@ -201,7 +204,7 @@ std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Pr
     neighbors::SearchOptions search;
     search.block_rows = watch.journal.block_rows();
     search.threads = threads;
-    keep_within(prepared, work, options.memory, search);
+    keep_within(world, prepared, work, options.memory, search);
     Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
     const SearchPlan plan =
         plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
@@ -284,9 +287,9 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     StageClock clock;
     record.start = utc_now();
     options.memory > 0 ? return_freed_memory() : keep_freed_memory();
-    linalg::open_blas();
     parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);
+    linalg::open_blas(threads);
     std::optional<store::OutputLock> lock;
     parallel::on_root(world, [&] {
         require_replaceable(options);

@@ -89,6 +89,19 @@ class MemoryTest(unittest.TestCase):
                 self.assertEqual(file["run"].attrs["memory"], limit << 20)
                 self.assertLessEqual(file["run"].attrs["peak_memory"], limit << 20)
 
+    def test_an_address_space_too_small_ends_the_run(self):
+        # OpenBLAS asks for ever for a buffer that it does not get. How much the program takes without differs; with
+        # less than that it is MPI that does not start.
+        told = set()
+        for kibibytes in range(300_000, 800_000, 50_000):
+            done = subprocess.run(["sh", "-c", f'ulimit -v {kibibytes}; exec "$@"', "sh", CANDOR, "run", "study.toml", "-o",
+                                   "limited.h5", "--overwrite", "--quiet", "--threads", "2"], cwd=self.folder,
+                                  capture_output=True, text=True, timeout=100)
+            errors = [line for line in done.stderr.splitlines() if line.startswith("candor: error: ")]
+            self.assertTrue(len(errors) == 1 or "mca_" in done.stderr or done.returncode == 0, done.stderr)
+            told.update(error.split(":")[2].strip() for error in errors)
+        self.assertIn("BLAS", told)
+
 
 if __name__ == "__main__":
     unittest.main()

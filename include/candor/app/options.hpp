@@ -3,6 +3,7 @@
 /// Command lines, read the same way by every command.
 
 #include <boost/program_options.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ std::vector<std::string> parse_arguments(const std::string& command,
 
 /// `usage`, then the options with their texts, to standard output.
 void print_help(const std::string& usage, const boost::program_options::options_description& options);
+
+/// From now on `print_help` hands what it would print to `taker`; nullptr: it prints again.
+void take_help(
+    std::function<void(const std::string&, const boost::program_options::options_description&)> taker);
 
 /// Writes results to standard output and makes sure that they arrived; a reader that closes the pipe early
 /// ends the output quietly. @throws MachineError where it cannot be written.

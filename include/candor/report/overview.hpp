@@ -40,4 +40,15 @@ struct Overview {
 /// @throws DataError where a table lacks a column.
 std::string format_overview(const Overview& overview, std::int64_t width);
 
+/// The panel of a task in two sentences: best, median, highest, anchor, range.
+std::string panel_sentences(const Overview& overview, const std::string& task);
+
+/// A line a family of tests of `task` ("": of the whole study): what was rejected, by which test, and what
+/// that test can show at all (METHODS 5).
+std::vector<std::string> family_lines(const Overview& overview, const std::string& task);
+
+/// What to look out for in `task`, a sentence each: cells not scored, rows left out, patients that repeat,
+/// few patients, ties, fallback contexts, undefined resamples.
+std::vector<std::string> warnings(const Overview& overview, const OverviewTask& task);
+
 }  // namespace candor::report
