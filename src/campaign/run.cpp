@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/memory.hpp"
@@ -39,6 +40,30 @@ namespace candor::campaign {
 
 namespace {
 
+/// Says what is left out, one line a task and reason, so that the warnings after it are seen.
+void tell_what_is_left_out(const Prepared& prepared, const Log& log) {
+    const study::Study& study = prepared.inputs.study;
+    for (const TaskWork& work : prepared.work) {
+        const std::string head = "task \"" + study.tasks[work.task].id + "\": ";
+        std::map<std::string, std::pair<std::int64_t, int>> by_reason;  // rows, entries
+        for (const study::Exclusion& one : work.pool.exclusions) {
+            auto& [rows, entries] = by_reason[one.what];
+            rows += one.rows;
+            ++entries;
+        }
+        for (const auto& [what, sum] : by_reason) {
+            log.info(head + std::to_string(sum.first) + " rows: " + what + "; " + std::to_string(sum.second) +
+                     (sum.second == 1 ? " entry" : " entries") + " of the table exclusions");
+        }
+        std::int64_t skipped = 0;
+        for (const study::Cell& cell : work.cells) skipped += !cell.scored();
+        if (skipped > 0) {
+            log.info(head + std::to_string(skipped) + " of " + std::to_string(work.cells.size()) +
+                     " (finding, context) cells are not scored; see the table skipped");
+        }
+    }
+}
+
 /// Says what a reader of the results must know before believing them.
 void warn_of(const Prepared& prepared, const Log& log) {
     for (const FeatureReport& report : prepared.audit.reports) {
@@ -64,17 +89,6 @@ void warn_of(const Prepared& prepared, const Log& log) {
             log.warning("task \"" + task + "\": patients have several images, so rule \"" +
                         std::string(study::name_of(work.rules.front())) +
                         "\" is not calibrated; read it beside \"distinct\" in the table rules");
-        }
-        for (const study::Exclusion& one : work.pool.exclusions) {
-            log.info("task \"" + task + "\": " + std::to_string(one.rows) + " rows of \"" + one.dataset +
-                     "\": " + one.what + (one.detail.empty() ? "" : " (" + one.detail + ")"));
-        }
-        std::int64_t skipped = 0;
-        for (const study::Cell& cell : work.cells) skipped += !cell.scored();
-        if (skipped > 0) {
-            log.info("task \"" + task + "\": " + std::to_string(skipped) + " of " +
-                     std::to_string(work.cells.size()) +
-                     " (finding, context) cells are not scored; see the table skipped");
         }
     }
 }
@@ -325,6 +339,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         return;
     }
     require_some_cell(prepared);
+    tell_what_is_left_out(prepared, log);
     warn_of(prepared, log);
     SearchJournal journal(world, options.output, identity, options.block_rows, options.overwrite, log);
 

@@ -52,8 +52,9 @@ void remove_files(const std::string& folder) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path file = entry.path();
         const fs::path ending = file.extension() == ".part" ? file.stem().extension() : file.extension();
-        if (ending == records_suffix || ending == checkpoint_suffix || ending == results_suffix ||
-            ending == training_suffix || file.stem() == begun_for)
+        if (entry.is_regular_file() &&
+            (ending == records_suffix || ending == checkpoint_suffix || ending == results_suffix ||
+             ending == training_suffix || file.stem() == begun_for))
             ours.push_back(file);
     }
     for (const fs::path& file : ours) fs::remove(file);
