@@ -14,9 +14,11 @@
 
 #include "candor/base/bytes.hpp"
 #include "candor/base/error.hpp"
+#include "candor/base/memory.hpp"
 #include "candor/base/threads.hpp"
 #include "candor/campaign/encoder_features.hpp"
 #include "candor/campaign/lines.hpp"
+#include "candor/campaign/search_plan.hpp"
 #include "candor/instruments/confidence.hpp"
 #include "candor/instruments/detection.hpp"
 #include "candor/instruments/operating_point.hpp"
@@ -111,8 +113,9 @@ std::map<DetectionJob, GeometricScores> score(const parallel::Communicator& worl
                                               const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
                                               const std::map<DetectionJob, int>& rank_of,
                                               const std::vector<std::int64_t>& dimensions,
-                                              const OpenScored& open, int threads, ResultJournal& journal,
-                                              parallel::StopRequest& stop, const Log& log) {
+                                              const OpenScored& open, int threads, std::int64_t memory,
+                                              ResultJournal& journal, parallel::StopRequest& stop,
+                                              const Log& log) {
     const auto key_of = [](const DetectionJob& job) {
         ByteWriter out;
         put(out, job);
@@ -151,8 +154,11 @@ std::map<DetectionJob, GeometricScores> score(const parallel::Communicator& worl
     Progress progress(log, "scoring failures", total);
     for (const auto& [job, cost] : mine) {
         if (stop.requested()) break;
-        auto scored = geometric_scores(study, work[job.work], heads[job.work][job.dataset], *open(job),
-                                       threads, [&] { return stop.requested(); });
+        const auto rows = open(job);
+        const std::int64_t left =
+            memory == 0 ? 0 : std::max<std::int64_t>(1, memory - resident_bytes() - memory_beside_search);
+        auto scored = geometric_scores(study, work[job.work], heads[job.work][job.dataset], *rows, threads,
+                                       left, [&] { return stop.requested(); });
         if (!scored) break;
         ByteWriter bytes;
         put(bytes, *scored);
@@ -589,12 +595,13 @@ DetectionResults detection_mpi(const parallel::Communicator& world, const study:
                                const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
                                const std::vector<TrainedHead>& trained,
                                const std::vector<std::int64_t>& dimensions, const OpenScored& open,
-                               int threads, ResultJournal& journal, parallel::StopRequest& stop,
-                               const Log& log) {
+                               int threads, std::int64_t memory, ResultJournal& journal,
+                               parallel::StopRequest& stop, const Log& log) {
     DetectionResults results;
     const std::vector<DetectionJob> jobs = detection_jobs(study, work, heads);
     const auto rank_of = place(world, study, work, heads, jobs, dimensions);
-    auto scores = score(world, study, work, heads, rank_of, dimensions, open, threads, journal, stop, log);
+    auto scores =
+        score(world, study, work, heads, rank_of, dimensions, open, threads, memory, journal, stop, log);
     stop.rendezvous();
     auto outputs = deliver_outputs(world, study, work, heads, trained, rank_of);
 

@@ -45,8 +45,8 @@ std::int8_t test_label(const TaskWork& work, const study::HeadRows& heads, std::
 
 /// What the nearest training rows of one context say of its test rows.
 void ask_neighbors(const study::Study& study, const TaskWork& work, const study::HeadRows& heads,
-                   const neighbors::RowSource& rows, const Sides& sides, int threads,
-                   GeometricScores& scores) {
+                   const neighbors::RowSource& rows, const Sides& sides,
+                   const neighbors::SearchOptions& options, GeometricScores& scores) {
     const auto training = std::ssize(heads.training.rows);
     std::vector<ContextRow> which;
     for (const std::int64_t i : sides.first) which.emplace_back(i);
@@ -69,8 +69,6 @@ void ask_neighbors(const study::Study& study, const TaskWork& work, const study:
             tested[f].push_back(sides.second[i]);
         }
     }
-    neighbors::SearchOptions options;
-    options.threads = threads;
     const auto found = instruments::training_neighbors(here, asked, study.op.k, options);
     for (std::size_t f = 0; f < findings; ++f) {
         const auto row = static_cast<std::int64_t>(f);
@@ -131,7 +129,10 @@ double detection_cost(const study::Study& study, const std::vector<TaskWork>& wo
 std::optional<GeometricScores> geometric_scores(const study::Study& study, const TaskWork& work,
                                                 const study::HeadRows& heads,
                                                 const neighbors::RowSource& rows, int threads,
-                                                const std::function<bool()>& stops) {
+                                                std::int64_t memory, const std::function<bool()>& stops) {
+    neighbors::SearchOptions options;
+    options.threads = threads;
+    options.memory = memory;
     const auto findings = std::ssize(heads.training.labels), tests = std::ssize(heads.test);
     GeometricScores scores;
     for (const Scores one : all_scores) {
@@ -141,7 +142,7 @@ std::optional<GeometricScores> geometric_scores(const study::Study& study, const
     }
     for (const auto& [context, sides] : by_context(work, heads)) {
         if (stops()) return std::nullopt;
-        ask_neighbors(study, work, heads, rows, sides, threads, scores);
+        ask_neighbors(study, work, heads, rows, sides, options, scores);
     }
     for (std::int64_t first = 0; first < findings; first += threads) {
         if (stops()) return std::nullopt;

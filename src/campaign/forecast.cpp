@@ -105,6 +105,15 @@ Player::Player(const PlannedStudy& study, const MachineRates& rates) : study_(st
     plan_ = list_search(of(), study.work, study.dimensions, options);
     training_plan_ = list_search(study.training_study, study.training, study.dimensions, options);
     listing_seconds_ = processor_seconds() - start;
+    for (const SearchGroup& group : training_plan_.groups) {
+        const TaskWork& work = study.training[group.work];
+        const std::size_t encoder = of().tasks[work.task].encoders[group.encoder];
+        training_least_ = std::max(
+            training_least_, neighbors::least_memory(
+                                 std::ssize(work.contexts[static_cast<std::size_t>(group.context)].rows),
+                                 study.dimensions[encoder], study.width(of().tasks[work.task], encoder) > 4,
+                                 questions_of_group(work, group), of().op.k, options));
+    }
 
     std::map<std::tuple<std::size_t, std::int32_t, std::size_t>, std::size_t> known;
     std::map<std::pair<std::size_t, std::int64_t>, std::pair<std::int64_t, std::int64_t>> memory;
@@ -565,9 +574,13 @@ void Player::play_memory(Forecast& forecast) const {
     for (std::size_t rank = 0; rank < count; ++rank)
         forecast.memory =
             std::max(forecast.memory, held.found[rank] + std::max(census[rank], held.counted[rank]));
+    const std::int64_t heads =
+        head_memory(of(), study_.work, study_.heads, study_.dimensions, forecast.ranks, 1);
+    forecast.memory = std::max(forecast.memory, std::ranges::max(held.found) + heads);
     forecast.memory += resident_ + memory_beside_search;
     // A bound holds for every rank, whichever gets the largest census.
-    forecast.least_memory = resident_ + memory_beside_search + held.most(std::ranges::max(least));
+    forecast.least_memory = resident_ + memory_beside_search +
+                            held.most(std::ranges::max(least), std::max(heads, training_least_));
 }
 
 }  // namespace candor::campaign

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/instruments/batches.hpp"
 #include "candor/instruments/logistic_loss.hpp"
+#include "candor/parallel/schedule.hpp"
 
 namespace candor::campaign {
 
@@ -133,6 +135,49 @@ double head_cost(const study::Study& study, const std::vector<TaskWork>& work, c
     const double looked_at = count(rows.training.rows) + count(rows.validation.rows) +
                              count(asked_rows(study, work[job.work].pool, rows));
     return 2 * static_cast<double>(width) * static_cast<double>(dimension) * (trained + looked_at);
+}
+
+std::int64_t head_memory(const study::Study& study, const std::vector<TaskWork>& work,
+                         const HeadRowsOfWork& heads, const std::vector<std::int64_t>& dimensions, int ranks,
+                         int threads) {
+    const std::vector<HeadJob> jobs = head_jobs(study, work, heads);
+    std::vector<double> costs;
+    for (const HeadJob& job : jobs) {
+        const std::size_t encoder = study.tasks[work[job.work].task].encoders[job.encoder];
+        costs.push_back(head_cost(study, work, heads, job, dimensions[encoder]));
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, ranks);
+    std::vector<std::int64_t> kept(static_cast<std::size_t>(ranks)), passing(kept.size());
+    std::map<std::pair<std::size_t, std::size_t>, std::int64_t> asked_of;  // by work and dataset
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const HeadJob& job = jobs[j];
+        const study::HeadRows& rows = heads[job.work][job.dataset];
+        const study::Task& task = study.tasks[work[job.work].task];
+        const std::int64_t findings = std::ssize(task.findings), d = dimensions[task.encoders[job.encoder]];
+        const auto [at, is_new] = asked_of.try_emplace({job.work, job.dataset});
+        if (is_new) at->second = std::ssize(asked_rows(study, work[job.work].pool, rows));
+        const std::int64_t training = std::ssize(rows.training.rows),
+                           validation = std::ssize(rows.validation.rows), test = std::ssize(rows.test),
+                           looked_at = training + validation + at->second;
+        const std::int64_t parameters = job.kind == HeadKind::linear
+                                            ? rounded_up(findings, padded_findings) * (d + 1)
+                                            : findings * hidden_units * (d + 2);
+        // Parameters, two moments and their gradient; of two encoders where one is done and the next begins.
+        const std::int64_t train = (threads > 1 ? 2 : 1) * looked_at * d * 4 +
+                                   threads * (parameters * 16 + findings * looked_at * 8);
+        const std::int64_t square = d * d * 8;
+        constexpr std::int64_t panels = 2 * 4096 * 16;  // values of two panels of a census
+        const std::int64_t score =
+            (training + test) * d * 8 + 2 * threads * square + panels * d + 3 * findings * test * 8;
+        const auto rank = static_cast<std::size_t>(placed[j]);
+        kept[rank] += findings * (validation + at->second) * 8;
+        passing[rank] = std::max({passing[rank], train, score});
+    }
+    std::int64_t most = 0;
+    // Outputs are there a second time on their way to those who count them, and a third where they arrive.
+    for (std::size_t rank = 0; rank < kept.size(); ++rank)
+        most = std::max(most, 3 * kept[rank] + passing[rank]);
+    return most;
 }
 
 HeadInputs read_head_inputs(EncoderFeatures& features, const study::Study& study, const TaskWork& work,

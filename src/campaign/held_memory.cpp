@@ -9,10 +9,10 @@
 
 namespace candor::campaign {
 
-std::int64_t HeldMemory::most(std::int64_t search) const {
+std::int64_t HeldMemory::most(std::int64_t search, std::int64_t heads) const {
     std::int64_t most = 0;
     for (std::size_t rank = 0; rank < found.size(); ++rank)
-        most = std::max(most, found[rank] + std::max(search, counted[rank]));
+        most = std::max(most, found[rank] + std::max({search, counted[rank], heads}));
     return most;
 }
 

@@ -174,12 +174,9 @@ struct Searched {
     Counted counted;
 };
 
-/// Gives the search what the budget leaves. @throws UsageError where that is not enough for the largest
-/// census of the study, or for what is counted.
-void keep_within(const parallel::Communicator& world, const Prepared& prepared,
-                 const std::vector<TaskWork>& work, std::int64_t budget, neighbors::SearchOptions& search) {
-    if (budget == 0) return;
-    const std::int64_t taken = resident_bytes() + memory_beside_search;
+/// What the largest census of `work` cannot do without.
+std::int64_t least_census(const Prepared& prepared, const std::vector<TaskWork>& work,
+                          const neighbors::SearchOptions& search) {
     const study::Study& study = prepared.inputs.study;
     std::int64_t least = 0;
     for (const TaskWork& one : work) {
@@ -201,8 +198,26 @@ void keep_within(const parallel::Communicator& world, const Prepared& prepared,
             }
         }
     }
-    const HeldMemory held = held_memory(study, work, world.size());
-    const std::int64_t most = taken + held.most(least);
+    return least;
+}
+
+/// The work of a run beside its cells: what heads are trained and scored on.
+struct HeadWork {
+    study::Study study;              ///< training_study
+    std::vector<TaskWork> training;  ///< training_work
+    std::int64_t memory = 0;         ///< head_memory
+};
+
+/// Gives the search of the cells what the budget leaves. @throws UsageError where that is not enough for the
+/// largest census of the study, for what is counted, or for its heads.
+void keep_within(const parallel::Communicator& world, const Prepared& prepared,
+                 const std::vector<TaskWork>& work, const HeadWork& heads, std::int64_t budget,
+                 neighbors::SearchOptions& search) {
+    if (budget == 0) return;
+    const std::int64_t taken = resident_bytes() + memory_beside_search;
+    const HeldMemory held = held_memory(prepared.inputs.study, work, world.size());
+    const std::int64_t later = std::max(heads.memory, least_census(prepared, heads.training, search));
+    const std::int64_t most = taken + held.most(least_census(prepared, work, search), later);
     search.memory = budget - taken - held.found[static_cast<std::size_t>(world.rank())];
     if (budget >= most) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
@@ -213,12 +228,8 @@ void keep_within(const parallel::Communicator& world, const Prepared& prepared,
 /// Searches `work`. @param study  whose operator it is. @returns what was delivered to this rank to count
 std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Prepared& prepared,
                                    const study::Study& study, const std::vector<TaskWork>& work,
-                                   const RunOptions& options, int threads, const SearchWatch& watch,
+                                   const neighbors::SearchOptions& search, const SearchWatch& watch,
                                    SearchCost& cost) {
-    neighbors::SearchOptions search;
-    search.block_rows = watch.journal.block_rows();
-    search.threads = threads;
-    keep_within(world, prepared, work, options.memory, search);
     Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
     const SearchPlan plan =
         plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
@@ -228,28 +239,43 @@ std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Pr
                        counting_owners(study, work, world.size()));
 }
 
+neighbors::SearchOptions search_options(const SearchJournal& journal, int threads) {
+    neighbors::SearchOptions search;
+    search.block_rows = journal.block_rows();
+    search.threads = threads;
+    return search;
+}
+
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                              const std::vector<TaskWork>& work, const RunOptions& options, int threads,
-                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
+                              const std::vector<TaskWork>& work, const HeadWork& heads,
+                              const RunOptions& options, int threads, const SearchWatch& watch,
+                              SearchCost& cost, StageClock& clock) {
     const study::Study& study = prepared.inputs.study;
     const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
     clock.begin("search" + suffix);
     Searched searched;
-    searched.owned = search_work_mpi(world, prepared, study, work, options, threads, watch, cost);
+    neighbors::SearchOptions search = search_options(watch.journal, threads);
+    keep_within(world, prepared, work, heads, options.memory, search);
+    searched.owned = search_work_mpi(world, prepared, study, work, search, watch, cost);
     clock.begin("count" + suffix);
     searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;
 }
 
-/// D among the rows that heads are trained on.
+/// D among the rows that heads are trained on. What the budget leaves beside what is held by now is its
+/// search's, or what that cannot do without, which was looked at before anything was searched.
 TrainingRates search_training_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                                  const RunOptions& options, int threads, const SearchWatch& watch,
-                                  SearchCost& cost, StageClock& clock) {
+                                  const HeadWork& heads, const RunOptions& options, int threads,
+                                  const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
     clock.begin("search, training rows");
-    const study::Study study = training_study(prepared.inputs.study);
-    const std::vector<TaskWork> work = training_work(prepared.inputs, study, prepared.work, prepared.heads);
-    return training_rates_mpi(world, study, work,
-                              search_work_mpi(world, prepared, study, work, options, threads, watch, cost));
+    neighbors::SearchOptions search = search_options(watch.journal, threads);
+    if (options.memory > 0) {
+        search.memory = std::max(options.memory - resident_bytes() - memory_beside_search,
+                                 least_census(prepared, heads.training, search));
+    }
+    return training_rates_mpi(
+        world, heads.study, heads.training,
+        search_work_mpi(world, prepared, heads.study, heads.training, search, watch, cost));
 }
 
 /// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
@@ -262,7 +288,7 @@ store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepare
     std::vector<TaskWork> merged;
     for (const TaskWork& work : prepared.work) merged.push_back(merge_contexts(study, work));
     const Searched searched =
-        search_and_count_mpi(world, prepared, merged, options, threads, watch, cost, clock);
+        search_and_count_mpi(world, prepared, merged, {}, options, threads, watch, cost, clock);
     if (world.rank() != 0) return {};
     return ablation_table(study, prepared.work, counted, merged, searched.counted);
 }
@@ -343,8 +369,13 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     warn_of(prepared, log);
     SearchJournal journal(world, options.output, identity, options.block_rows, options.overwrite, log);
 
-    const Searched searched = search_and_count_mpi(world, prepared, prepared.work, options, threads,
-                                                   {journal, Search::matched, stop, log}, record.cost, clock);
+    const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
+    HeadWork head_work{training_study(study), {}, 0};
+    head_work.training = training_work(prepared.inputs, head_work.study, prepared.work, prepared.heads);
+    head_work.memory = head_memory(study, prepared.work, prepared.heads, dimensions, world.size(), threads);
+    const Searched searched =
+        search_and_count_mpi(world, prepared, prepared.work, head_work, options, threads,
+                             {journal, Search::matched, stop, log}, record.cost, clock);
     const Counted& counted = searched.counted;
     warn_of_ties(study, prepared.work, counted, log);
 
@@ -357,19 +388,21 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     clock.begin("heads");
     ResultJournal kept(journal);
     RecordedHeads recorded;
-    recorded.trained = train_heads_mpi(
-        world, study, prepared.work, prepared.heads, dimensions_of(study, prepared.audit),
-        heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    recorded.trained = train_heads_mpi(world, study, prepared.work, prepared.heads, dimensions,
+                                       heads_from_files(prepared.inputs, prepared.work, prepared.heads),
+                                       threads, kept, stop, log);
     HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, recorded.trained,
                                        searched.owned, threads, stop, log);
     clock.begin("detection");
-    DetectionResults detection = detection_mpi(
-        world, study, prepared.work, prepared.heads, recorded.trained, dimensions_of(study, prepared.audit),
-        scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    DetectionResults detection =
+        detection_mpi(world, study, prepared.work, prepared.heads, recorded.trained, dimensions,
+                      scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads,
+                      options.memory, kept, stop, log);
     recorded.scored = std::move(detection.here);
     std::erase_if(recorded.trained, [](const TrainedHead& head) { return head.job.member > 0; });
-    const TrainingRates training = search_training_mpi(
-        world, prepared, options, threads, {journal, Search::training, stop, log}, record.cost, clock);
+    const TrainingRates training =
+        search_training_mpi(world, prepared, head_work, options, threads,
+                            {journal, Search::training, stop, log}, record.cost, clock);
     clock.begin("selection");
     store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, recorded.scored,
                                                  training, threads, stop, log);

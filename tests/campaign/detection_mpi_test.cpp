@@ -63,7 +63,7 @@ DetectionResults detect(ResultJournal& journal, parallel::StopRequest& stop, int
             if (opened++ == stop_at) std::raise(SIGUSR1);
             return open_rows(job);
         },
-        threads, journal, stop, silent);
+        threads, 0, journal, stop, silent);
 }
 
 /// A table as bytes, the same on every rank.

@@ -48,13 +48,14 @@ OpenScored scored_rows_from_files(const Inputs& inputs, const std::vector<TaskWo
 /// "encoder", "dataset", "context" and "task", a row a score each. Rows without k training rows of their
 /// context take no part, for any score.
 /// @param trained  as train_heads_mpi leaves it. @param dimensions  feature columns by encoder of the study
+/// @param memory   bytes that the rank may hold; 0: no bound
 /// @param journal  keeps what looks at features; the rest takes seconds
 /// Collective. @throws parallel::Stopped.
 DetectionResults detection_mpi(const parallel::Communicator& world, const study::Study& study,
                                const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
                                const std::vector<TrainedHead>& trained,
                                const std::vector<std::int64_t>& dimensions, const OpenScored& open,
-                               int threads, ResultJournal& journal, parallel::StopRequest& stop,
-                               const Log& log);
+                               int threads, std::int64_t memory, ResultJournal& journal,
+                               parallel::StopRequest& stop, const Log& log);
 
 }  // namespace candor::campaign

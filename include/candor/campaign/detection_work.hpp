@@ -42,12 +42,13 @@ struct GeometricScores {
 };
 
 /// @param rows  the training rows of `heads`, then its test rows, as stored
-/// @param stops asked every few seconds
+/// @param memory bytes that the search for neighbours may take; 0: as many as it likes
+/// @param stops  asked every few seconds
 /// @returns nothing where it said yes.
 std::optional<GeometricScores> geometric_scores(const study::Study& study, const TaskWork& work,
                                                 const study::HeadRows& heads,
                                                 const neighbors::RowSource& rows, int threads,
-                                                const std::function<bool()>& stops);
+                                                std::int64_t memory, const std::function<bool()>& stops);
 
 void put(ByteWriter& out, const DetectionJob& job);
 DetectionJob get_detection_job(ByteReader& in);

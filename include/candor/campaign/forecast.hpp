@@ -104,6 +104,7 @@ class Player {
     std::vector<CensusShape> shapes_;
     std::vector<std::size_t> shape_;                        // of each group
     std::vector<std::int64_t> full_memory_, least_memory_;  // of each group
+    std::int64_t training_least_ = 0;
     double listing_seconds_ = 0, placing_seconds_ = 0;
     std::int64_t resident_ = 0;
 };

@@ -70,6 +70,12 @@ std::vector<HeadJob> head_jobs(const study::Study& study, const std::vector<Task
 double head_cost(const study::Study& study, const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
                  const HeadJob& job, std::int64_t dimension);
 
+/// Bytes that the rank which takes most holds of heads, about: those it trains, their outputs, and afterwards
+/// the rows that detection looks at. @param dimensions  feature columns by encoder of the study
+std::int64_t head_memory(const study::Study& study, const std::vector<TaskWork>& work,
+                         const HeadRowsOfWork& heads, const std::vector<std::int64_t>& dimensions, int ranks,
+                         int threads);
+
 /// What the trainings of one (work, encoder, dataset) look at. Rows of features are of length one.
 struct HeadInputs {
     Matrix<float> training, validation, asked;  ///< rows of each x d

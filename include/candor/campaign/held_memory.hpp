@@ -17,7 +17,8 @@ struct HeldMemory {
     std::vector<std::int64_t> counted;  ///< beside it while it is counted: sums of all resamples
 
     /// The most of any rank, where its search takes `search` bytes and has gone before it counts.
-    std::int64_t most(std::int64_t search) const;
+    /// @param heads  bytes of heads, which come when that has gone too
+    std::int64_t most(std::int64_t search, std::int64_t heads) const;
 };
 
 /// As count_mpi and its owners have it.
