@@ -54,14 +54,21 @@ class MemoryTest(unittest.TestCase):
                 file.create_dataset("image_id", data=ids, dtype=h5py.string_dtype())
         with open(os.path.join(cls.folder, "study.toml"), "w") as study:
             study.write(STUDY)
+        with open(os.path.join(cls.folder, "table.csv")) as table, \
+                open(os.path.join(cls.folder, "no-splits.csv"), "w") as other:
+            other.writelines(line.replace(",split", "").replace(",test", "") for line in table)
+        # The same without a split column, so that splits are drawn and heads trained.
+        with open(os.path.join(cls.folder, "heads.toml"), "w") as study:
+            study.write(STUDY.replace("table.csv", "no-splits.csv")
+                        + '[heads]\nepochs = 2\nensemble = 2\nsplit = [0.6, 0.2, 0.2]\n')
 
-    def run_study(self, output, *words, ranks=1):
+    def run_study(self, output, *words, ranks=1, study="study.toml"):
         return subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), CANDOR, "run",
-                               "study.toml", "-o", output, "--quiet", "--threads", "1", *words],
+                               study, "-o", output, "--quiet", "--threads", "1", *words],
                               cwd=self.folder, capture_output=True, text=True, timeout=300)
 
-    def refused(self, size):
-        done = self.run_study("refused.h5", "--memory", size)
+    def refused(self, size, study="study.toml"):
+        done = self.run_study("refused.h5", "--memory", size, study=study)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "refused.h5")))
         return next(line for line in done.stderr.splitlines() if line.startswith("candor: error: "))
@@ -72,15 +79,21 @@ class MemoryTest(unittest.TestCase):
                                                  "nothing, e.g. 512M or 2G")
 
     def test_the_size_that_is_offered_is_kept_and_changes_nothing(self):
+        self.kept_by("study.toml")
+
+    def test_it_is_kept_with_heads_too(self):
+        self.kept_by("heads.toml")
+
+    def kept_by(self, study):
         offered = re.fullmatch(r"candor: error: --memory: 1024 bytes are too few: this study takes about (\d+)M a rank",
-                               self.refused("1K"))
+                               self.refused("1K", study))
         self.assertIsNotNone(offered)
-        self.assertEqual(self.run_study("free.h5").returncode, 0)
+        self.assertEqual(self.run_study("free.h5", "--overwrite", study=study).returncode, 0)
         # Another process may be some pages larger at the start.
         limit = int(offered[1]) + 4
         for ranks in (1, 2, 3, 5):
             output = f"kept{ranks}.h5"
-            done = self.run_study(output, "--memory", f"{limit}M", ranks=ranks)
+            done = self.run_study(output, "--overwrite", "--memory", f"{limit}M", ranks=ranks, study=study)
             self.assertEqual(done.returncode, 0, done.stderr)
             same = subprocess.run(["h5diff", "--exclude-path", "/run", "free.h5", output], cwd=self.folder,
                                   capture_output=True)
