@@ -6,6 +6,7 @@
 #include <csignal>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
@@ -19,6 +20,8 @@ namespace {
 
 // Program_options wants a name for what has none; nobody types one with blanks.
 constexpr const char* places_name = "words without a dash";
+
+std::function<void(const std::string&, const po::options_description&)> help_taker;
 
 }  // namespace
 
@@ -79,10 +82,15 @@ po::typed_value<std::string>* file_value(const std::string& option, std::string&
 }
 
 void print_help(const std::string& usage, const po::options_description& options) {
+    if (help_taker) return help_taker(usage, options);
     if (parallel::launched_rank() != 0) return;  // once, not once a rank
     std::ostringstream text;
     text << usage << "\nOptions:\n" << options;
     write_output(std::move(text).str());
+}
+
+void take_help(std::function<void(const std::string&, const po::options_description&)> taker) {
+    help_taker = std::move(taker);
 }
 
 void write_output(std::string_view text) {

@@ -6,20 +6,16 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <set>
-#include <string_view>
-#include <tuple>
 #include <utility>
-#include <variant>
 
 #include "candor/app/options.hpp"
+#include "candor/app/results_study.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/report/overview.hpp"
 #include "candor/report/selection.hpp"
 #include "candor/report/table_format.hpp"
 #include "candor/store/results_file.hpp"
-#include "candor/study/study.hpp"
 
 namespace candor::app {
 
@@ -95,62 +91,6 @@ std::int64_t terminal_width() {
     return 160;  // a log or a file: what a wide terminal shows
 }
 
-std::string attribute_text(const store::ResultsReader& results, const std::string& name) {
-    const store::AttributeValue value = results.attribute("/run", name);
-    if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-    return format_real(std::get<double>(value));
-}
-
-std::string describe_run(const store::ResultsReader& results, const study::Study& study) {
-    const std::string ranks = attribute_text(results, "ranks");
-    const bool dirty = attribute_text(results, "dirty") != "0";
-    return (study.name.empty() ? "Study" : "Study " + study.name) + ", seed " + std::to_string(study.seed) +
-           "; candor " + attribute_text(results, "version") + ", commit " +
-           attribute_text(results, "commit").substr(0, 10) + (dirty ? " with changes" : "") + ", on " +
-           ranks + (ranks == "1" ? " rank" : " ranks") + ", " + attribute_text(results, "start");
-}
-
-/// Counts the distinct images and patients of a task's cases.
-report::OverviewTask describe_task(const store::ResultsReader& results, const study::Task& task) {
-    const std::string group = "/cases/" + task.id + "/";
-    const auto datasets = results.texts(group + "dataset");
-    const auto images = results.texts(group + "image_id");
-    const auto patients = results.texts(group + "patient_id");
-    std::set<std::pair<std::string_view, std::string_view>> image_set;
-    std::set<std::tuple<std::string_view, bool, std::string_view>> patient_set;
-    for (std::size_t i = 0; i < images.size(); ++i) {
-        image_set.emplace(datasets[i], images[i]);
-        const bool own = patients[i].empty();
-        patient_set.emplace(datasets[i], own, own ? images[i] : patients[i]);
-    }
-    return {task.id, task.label, static_cast<std::int64_t>(image_set.size()),
-            static_cast<std::int64_t>(patient_set.size())};
-}
-
-std::string overview_of(const store::ResultsReader& results) {
-    const study::Study study = study::parse_study(results.path(), attribute_text(results, "study"));
-    report::Overview overview;
-    overview.file = results.path();
-    overview.run = describe_run(results, study);
-    overview.rule = study::name_of(study.op.candidates);
-    overview.k = study.op.k;
-    overview.confidence = study.bootstrap.confidence;
-    overview.resamples = study.bootstrap.resamples;
-    for (const study::Task& task : study.tasks) overview.tasks.push_back(describe_task(results, task));
-    overview.cells = results.table("cells");
-    overview.findings = results.table("findings");
-    overview.task_rows = results.table("tasks");
-    overview.panels = results.table("panels");
-    overview.rules = results.table("rules");
-    overview.families = results.table("families");
-    overview.skipped = results.table("skipped");
-    overview.exclusions = results.table("exclusions");
-    overview.across = {results.table("overlap_summary"), results.table("consensus"),
-                       results.table("retention"), results.table("associations"), results.table("distances")};
-    return report::format_overview(overview, terminal_width());
-}
-
 store::ResultTable list_tables(const store::ResultsReader& results) {
     store::ResultTable list{"tables", {}};
     list.texts("table") = results.tables();
@@ -195,7 +135,7 @@ int show_command(const std::vector<std::string>& arguments) {
     if (options.list) {
         write_output(report::format_table(list_tables(results), options.format));
     } else if (options.table.empty()) {
-        write_output(overview_of(results));
+        write_output(report::format_overview(read_overview(results), terminal_width()));
     } else {
         write_output(report::format_table(chosen_table(results, options), options.format));
     }

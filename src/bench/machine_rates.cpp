@@ -154,7 +154,7 @@ void measure_audit(const parallel::Communicator& world, const campaign::Inputs& 
         one.study.tasks = {inputs.study.tasks[task]};
         one.study.tasks.front().encoders = {encoder};
         parallel::StopRequest never;
-        return seconds([&] { campaign::audit_features_mpi(world, one, {drafts[task]}, never); });
+        return seconds([&] { campaign::audit_features_mpi(world, one, {drafts[task]}, {}, never); });
     };
     const std::size_t longest = dimensions.size() - 1, largest = drafts.size() - 1;
     const auto few = static_cast<double>(drafts[0].rows()),

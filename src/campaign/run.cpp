@@ -16,13 +16,20 @@
 #include "candor/campaign/ablation_table.hpp"
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
+#include "candor/campaign/detection_mpi.hpp"
+#include "candor/campaign/head_table_mpi.hpp"
+#include "candor/campaign/head_work.hpp"
+#include "candor/campaign/heads_mpi.hpp"
+#include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
 #include "candor/campaign/retention_mpi.hpp"
 #include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
+#include "candor/campaign/selection_mpi.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/campaign/training_work.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/output_file.hpp"
@@ -168,9 +175,9 @@ struct Searched {
 };
 
 /// Gives the search what the budget leaves. @throws UsageError where that is not enough for the largest
-/// census of the study.
-void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, std::int64_t budget,
-                 neighbors::SearchOptions& search) {
+/// census of the study, or for what is counted.
+void keep_within(const parallel::Communicator& world, const Prepared& prepared,
+                 const std::vector<TaskWork>& work, std::int64_t budget, neighbors::SearchOptions& search) {
     if (budget == 0) return;
     const std::int64_t taken = resident_bytes() + memory_beside_search;
     const study::Study& study = prepared.inputs.study;
@@ -194,11 +201,31 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
             }
         }
     }
-    search.memory = budget - taken;
-    if (search.memory >= least) return;
+    const HeldMemory held = held_memory(study, work, world.size());
+    const std::int64_t most = taken + held.most(least);
+    search.memory = budget - taken - held.found[static_cast<std::size_t>(world.rank())];
+    if (budget >= most) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
     throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
-                                     std::to_string((taken + least) / mib + 1) + "M a rank");
+                                     std::to_string(most / mib + 1) + "M a rank");
+}
+
+/// Searches `work`. @param study  whose operator it is. @returns what was delivered to this rank to count
+std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                   const study::Study& study, const std::vector<TaskWork>& work,
+                                   const RunOptions& options, int threads, const SearchWatch& watch,
+                                   SearchCost& cost) {
+    neighbors::SearchOptions search;
+    search.block_rows = watch.journal.block_rows();
+    search.threads = threads;
+    keep_within(world, prepared, work, options.memory, search);
+    Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
+    const SearchPlan plan =
+        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
+    return deliver_mpi(world, work,
+                       search_mpi(world, study, work, plan, std::move(earlier),
+                                  from_files(prepared.inputs, work), search, watch, cost),
+                       counting_owners(study, work, world.size()));
 }
 
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
@@ -207,21 +234,22 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     const study::Study& study = prepared.inputs.study;
     const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
     clock.begin("search" + suffix);
-    neighbors::SearchOptions search;
-    search.block_rows = watch.journal.block_rows();
-    search.threads = threads;
-    keep_within(prepared, work, options.memory, search);
-    Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
-    const SearchPlan plan =
-        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
     Searched searched;
-    searched.owned = deliver_mpi(world, work,
-                                 search_mpi(world, study, work, plan, std::move(earlier),
-                                            from_files(prepared.inputs, work), search, watch, cost),
-                                 counting_owners(study, work, world.size()));
+    searched.owned = search_work_mpi(world, prepared, study, work, options, threads, watch, cost);
     clock.begin("count" + suffix);
     searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;
+}
+
+/// D among the rows that heads are trained on.
+TrainingRates search_training_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                  const RunOptions& options, int threads, const SearchWatch& watch,
+                                  SearchCost& cost, StageClock& clock) {
+    clock.begin("search, training rows");
+    const study::Study study = training_study(prepared.inputs.study);
+    const std::vector<TaskWork> work = training_work(prepared.inputs, study, prepared.work, prepared.heads);
+    return training_rates_mpi(world, study, work,
+                              search_work_mpi(world, prepared, study, work, options, threads, watch, cost));
 }
 
 /// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
@@ -247,17 +275,22 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
     prepared.inputs = std::move(inputs);
     const study::Study& study = prepared.inputs.study;
     std::vector<study::Pool> drafts;
-    for (const study::Task& task : study.tasks)
+    std::vector<std::vector<study::HeadRows>> heads;
+    for (const study::Task& task : study.tasks) {
         drafts.push_back(study::draft_pool(study, task, prepared.inputs.tables));
+        heads.push_back(study::draft_head_rows(study, task, prepared.inputs.tables));
+    }
 
     log.detail("reading and checking the features");
-    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, stop);
+    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, heads, stop);
     if (const auto problems = prepared.audit.problems(study); !problems.empty()) throw problems.front();
     prepared.erased = audit_erased_mpi(world, prepared.inputs, drafts, stop);
     if (const auto problems = prepared.erased.problems(study); !problems.empty()) throw problems.front();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
         study::Pool pool = study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t]);
         prepared.erased.count_exclusions(study, t, pool);
+        prepared.heads.push_back(
+            final_heads(prepared.inputs, study.tasks[t], heads[t], prepared.audit.head_faults[t], pool));
         prepared.work.push_back(make_work(study, t, std::move(pool)));
     }
     return prepared;
@@ -321,6 +354,25 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     clock.begin("retention");
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,
                                                searched.owned, threads, stop, log);
+    clock.begin("heads");
+    ResultJournal kept(journal);
+    RecordedHeads recorded;
+    recorded.trained = train_heads_mpi(
+        world, study, prepared.work, prepared.heads, dimensions_of(study, prepared.audit),
+        heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, recorded.trained,
+                                       searched.owned, threads, stop, log);
+    clock.begin("detection");
+    DetectionResults detection = detection_mpi(
+        world, study, prepared.work, prepared.heads, recorded.trained, dimensions_of(study, prepared.audit),
+        scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    recorded.scored = std::move(detection.here);
+    std::erase_if(recorded.trained, [](const TrainedHead& head) { return head.job.member > 0; });
+    const TrainingRates training = search_training_mpi(
+        world, prepared, options, threads, {journal, Search::training, stop, log}, record.cost, clock);
+    clock.begin("selection");
+    store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, recorded.scored,
+                                                 training, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
@@ -349,8 +401,11 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(blind.overlap_summary);
         add(blind.consensus);
         add(retention.table, &retention.families);
-        AssociationTables associations =
-            association_tables(study, prepared.work, counted, prepared.erased.boxes, retention.micro);
+        add(heads.table);
+        add(detection.table, &detection.families);
+        add(selection);
+        AssociationTables associations = association_tables(
+            study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
         add(associations.associations);
         add(associations.distances);
         add(associations.contrasts, &associations.families);
@@ -360,7 +415,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         results.blind_encoders = std::move(blind.blind_encoders);
     }
     clock.begin("write");
-    record_mpi(world, options.output, prepared, results, searched.owned, record, clock, log);
+    record_mpi(world, options.output, prepared, results, searched.owned, recorded, record, clock, log);
     journal.remove(world);
     log.info("wrote " + options.output);
 }

@@ -27,6 +27,7 @@ enum class Kind : char { answers = 'A', kept = 'K', met = 'M' };
 constexpr const char* begun_for = "begun-for";
 constexpr const char* records_suffix = ".records";
 constexpr const char* checkpoint_suffix = ".checkpoint";
+constexpr const char* results_suffix = ".results";
 
 std::string name_of(std::int64_t session, int rank) {
     char text[48];
@@ -39,7 +40,8 @@ std::vector<std::string> names_in(const std::string& folder) {
     std::set<std::string> names;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path file = entry.path();
-        if (file.extension() == records_suffix || file.extension() == checkpoint_suffix)
+        if (file.extension() == records_suffix || file.extension() == checkpoint_suffix ||
+            file.extension() == results_suffix)
             names.insert(file.stem().string());
     }
     return {names.begin(), names.end()};
@@ -51,7 +53,8 @@ void remove_files(const std::string& folder) {
         const fs::path file = entry.path();
         const fs::path ending = file.extension() == ".part" ? file.stem().extension() : file.extension();
         if (entry.is_regular_file() &&
-            (ending == records_suffix || ending == checkpoint_suffix || file.stem() == begun_for))
+            (ending == records_suffix || ending == checkpoint_suffix || ending == results_suffix ||
+             ending == training_suffix || file.stem() == begun_for))
             ours.push_back(file);
     }
     for (const fs::path& file : ours) fs::remove(file);
@@ -297,10 +300,12 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
     while (!in.done()) {
         const std::string path = folder_ + "/" + in.get_text();
         files_.emplace_back(path + records_suffix, path + checkpoint_suffix);
+        earlier_results_files_.push_back(path + results_suffix);
     }
     const std::string mine = folder_ + "/" + name_of(session, world.rank());
     records_ = std::make_unique<store::JournalWriter>(mine + records_suffix, identity_);
     checkpoint_ = mine + checkpoint_suffix;
+    results_file_ = mine + results_suffix;
     if (goes_on()) log.info("going on from " + folder_);
     if (block_rows_ != block_rows)
         log.info("blocks of " + std::to_string(block_rows_) + " rows, as the journal was begun with");

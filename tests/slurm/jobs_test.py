@@ -49,6 +49,8 @@ class Chain(Jobs):
         tables = os.listdir(os.path.join(out, "tables"))
         self.assertLessEqual({"overview.txt", "cells.csv", "tasks.csv", "tasks.md", "findings.md"}, set(tables))
         self.assertEqual([name for name in tables if name.endswith(".part")], [])
+        self.assertTrue(os.path.exists(os.path.join(out, "report", "index.html")))
+        self.assertFalse(os.path.exists(os.path.join(out, "report.part")))
         with open(os.path.join(out, f"provenance-{jobs[1]}.txt")) as f:
             provenance = f.read()
         for text in ("restart 0\n$ srun --kill-on-bad-exit=1", "--time-limit", self.slurm.nodes[0][:-1] + "[1-2]",

@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,10 @@ boost::program_options::typed_value<std::string>* file_value(const std::string& 
 
 /// `usage`, then the options with their texts, to standard output.
 void print_help(const std::string& usage, const boost::program_options::options_description& options);
+
+/// From now on `print_help` hands what it would print to `taker`; nullptr: it prints again.
+void take_help(
+    std::function<void(const std::string&, const boost::program_options::options_description&)> taker);
 
 /// Writes results to standard output and makes sure that they arrived; a reader that closes the pipe early
 /// ends the output quietly. @throws MachineError where it cannot be written.

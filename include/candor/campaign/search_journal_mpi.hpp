@@ -23,10 +23,14 @@
 
 namespace candor::campaign {
 
+/// Ends the names of files in a journal's folder that hold a training that was not finished.
+inline constexpr const char* training_suffix = ".training";
+
 /// The searches of a study.
 enum class Search : std::uint8_t {
     matched,  ///< of the cells as they are
-    merged    ///< of the ablation: contexts merged
+    merged,   ///< of the ablation: contexts merged
+    training  ///< of the rows that heads are trained on
 };
 
 /// What a journal must have been begun for to be of use. Anything in which runs may differ without changing
@@ -81,6 +85,15 @@ class SearchJournal {
     /// Whether earlier runs left anything.
     bool goes_on() const { return !files_.empty(); }
 
+    /// Empty where nothing is kept.
+    const std::string& folder() const { return folder_; }
+    /// What begins the files of this journal.
+    const Digest& identity() const { return identity_; }
+    /// Where this rank keeps what is no search's (ResultJournal); empty where nothing is kept.
+    const std::string& results_file() const { return results_file_; }
+    /// The same of earlier runs, on every rank all of them; some may not exist.
+    const std::vector<std::string>& earlier_results_files() const { return earlier_results_files_; }
+
     /// What earlier runs left of a search. Collective.
     Earlier earlier_mpi(const parallel::Communicator& world, Search search, const Log& log) const;
 
@@ -105,7 +118,8 @@ class SearchJournal {
   private:
     void drop_checkpoint();
 
-    std::string folder_, checkpoint_;
+    std::string folder_, checkpoint_, results_file_;
+    std::vector<std::string> earlier_results_files_;
     std::int64_t block_rows_ = 0;
     Digest identity_;
     std::vector<std::pair<std::string, std::string>> files_;  // of earlier runs: records, checkpoint
