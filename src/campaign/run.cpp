@@ -109,10 +109,6 @@ std::vector<std::int64_t> dimensions_of(const study::Study& study, const Feature
     return dimensions;
 }
 
-std::string name_of(const Program& program) {
-    return program.version + " " + program.commit + (program.dirty ? " with changes" : "");
-}
-
 /// True where `output` is a finished results file of the same study and inputs, ablations likewise.
 bool holds_these_results(const std::string& output, const study::Study& study, const std::string& inputs,
                          bool ablations) {
@@ -201,8 +197,12 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     search.threads = threads;
     keep_within(world, prepared, work, options.memory, search);
     Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
-    const SearchPlan plan =
-        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
+    const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
+    if (world.rank() == 0) {
+        const SearchPlan whole = list_search(study, work, dimensions, search);
+        watch.journal.announce(watch.search, agenda_of(study, work, whole), world.size());
+    }
+    const SearchPlan plan = plan_search(study, work, dimensions, search, world.size(), earlier.done);
     Searched searched;
     searched.owned = deliver_mpi(world, work,
                                  search_mpi(world, study, work, plan, std::move(earlier),
@@ -229,6 +229,10 @@ store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepare
 }
 
 }  // namespace
+
+std::string name_of(const Program& program) {
+    return program.version + " " + program.commit + (program.dirty ? " with changes" : "");
+}
 
 Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, parallel::StopRequest& stop,
                      const Log& log) {
