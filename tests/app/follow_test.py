@@ -44,9 +44,13 @@ class Follow(unittest.TestCase):
             time.sleep(0.005)
 
     def stop(self, ranks):
-        """A run that is ended when it has kept something."""
+        """A run that is ended when it has kept something more."""
+        def kept():
+            return sum(map(os.path.getsize, glob.glob(self.journal + "/*.records")))
+
+        before = kept()
         job = self.study.start(ranks)
-        self.wait_for(job, lambda: glob.glob(self.journal + "/*.records"))
+        self.wait_for(job, lambda: kept() > before)
         os.kill(job.pid, signal.SIGUSR1)
         _, error = job.communicate(timeout=60)
         self.assertEqual(job.returncode, 75, error)
