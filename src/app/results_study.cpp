@@ -69,6 +69,9 @@ report::Overview read_overview(const store::ResultsReader& results) {
     overview.exclusions = results.table("exclusions");
     overview.across = {results.table("overlap_summary"), results.table("consensus"),
                        results.table("retention"), results.table("associations"), results.table("distances")};
+    const std::vector<std::string> tables = results.tables();
+    if (std::ranges::find(tables, "selection") != tables.end())
+        overview.heads = {results.table("heads"), results.table("detection"), results.table("selection")};
     return overview;
 }
 

@@ -48,25 +48,54 @@ std::string results_line(const std::string& folder) {
 }
 
 const char* name_of(campaign::Search search) {
-    return search == campaign::Search::matched ? "search" : "search, contexts merged";
+    return search == campaign::Search::matched    ? "search"
+           : search == campaign::Search::training ? "search, training rows"
+                                                  : "search, contexts merged";
 }
 
-store::ResultTable searches_table(const JournalProgress& progress) {
-    store::ResultTable table{"searches", {}};
+/// A part of the study that its journal keeps piece by piece.
+struct Stage {
+    std::string name;
+    double done = 0;  // 0 to 1
+    std::int64_t pieces = 0, finished = 0, begun = 0;
+};
+
+Stage stage_of(const char* name, const campaign::CountProgress& count) {
+    const double done =
+        count.all > 0 ? static_cast<double>(count.finished) / static_cast<double>(count.all) : 1;
+    return {name, std::min(done, 1.0), count.all, count.finished, count.begun};
+}
+
+/// Those that have something to do, in the order of the run; searches that it has not come to are not there.
+std::vector<Stage> stages_of(const JournalProgress& progress) {
+    std::vector<Stage> stages;
+    for (const SearchProgress& one : progress.searches) {
+        if (one.groups.empty()) continue;
+        stages.push_back(
+            {name_of(one.search), one.done(), std::ssize(one.groups), one.finished(), one.begun()});
+    }
+    const auto after_first = [&] { return stages.begin() + (stages.empty() ? 0 : 1); };
+    if (progress.scores.all > 0) stages.insert(after_first(), stage_of("scores of failure", progress.scores));
+    if (progress.heads.all > 0) stages.insert(after_first(), stage_of("heads", progress.heads));
+    return stages;
+}
+
+store::ResultTable stages_table(const std::vector<Stage>& stages) {
+    store::ResultTable table{"stages", {}};
     std::vector<std::string> names;
     std::vector<double> done;
-    std::vector<std::int64_t> groups, finished, begun, left;
-    for (const SearchProgress& one : progress.searches) {
-        names.emplace_back(name_of(one.search));
-        done.push_back(one.done());
-        groups.push_back(std::ssize(one.groups));
-        finished.push_back(one.finished());
-        begun.push_back(one.begun());
-        left.push_back(groups.back() - finished.back() - begun.back());
+    std::vector<std::int64_t> pieces, finished, begun, left;
+    for (const Stage& one : stages) {
+        names.push_back(one.name);
+        done.push_back(one.done);
+        pieces.push_back(one.pieces);
+        finished.push_back(one.finished);
+        begun.push_back(one.begun);
+        left.push_back(std::max<std::int64_t>(0, one.pieces - one.finished - one.begun));
     }
     table.texts("name") = std::move(names);
     table.reals("done_share") = std::move(done);
-    table.integers("groups") = std::move(groups);
+    table.integers("pieces") = std::move(pieces);
     table.integers("finished") = std::move(finished);
     table.integers("begun") = std::move(begun);
     table.integers("left") = std::move(left);
@@ -109,12 +138,13 @@ store::ResultTable left_table(const JournalProgress& progress) {
 
 store::ResultTable ranks_table(const JournalProgress& progress) {
     store::ResultTable table{"ranks", {}};
-    std::vector<std::int64_t> ranks, panels, encounters;
+    std::vector<std::int64_t> ranks, panels, encounters, results;
     std::vector<std::string> searching, changed;
     for (const campaign::RankProgress& one : progress.kept) {
         ranks.push_back(one.rank);
         panels.push_back(one.answered);
         encounters.push_back(one.met);
+        results.push_back(one.results);
         searching.push_back(
             one.searching ? join_text(std::vector<std::string>{one.searching->task, one.searching->encoder,
                                                                one.searching->context},
@@ -125,6 +155,7 @@ store::ResultTable ranks_table(const JournalProgress& progress) {
     table.integers("rank") = std::move(ranks);
     table.integers("panels_decided") = std::move(panels);
     table.integers("encounters_kept") = std::move(encounters);
+    table.integers("results_kept") = std::move(results);
     table.texts("checkpoint_of") = std::move(searching);
     table.texts("kept_last") = std::move(changed);
     return table;
@@ -143,12 +174,12 @@ std::string page(const std::string& folder, const JournalProgress& progress) {
     const auto add = [&](const store::ResultTable& table) {
         text += "\n== " + table.name + "\n" + report::format_table(table, report::Format::text);
     };
-    add(searches_table(progress));
+    add(stages_table(stages_of(progress)));
     if (progress.searched()) {
-        text += "\nAll is searched. What follows, counts and tables, is not kept.\n";
+        text += "\nAll that is kept piece by piece is done. What follows, counts and tables, is not kept.\n";
     } else {
         if (const auto left = left_table(progress); left.rows() > 0) add(left);
-        if (progress.ablations && progress.searches.size() < 2)
+        if (progress.ablations && progress.searches.back().search != campaign::Search::merged)
             text += "\nThe search with contexts merged is to come.\n";
     }
     if (!progress.kept.empty()) add(ranks_table(progress));
@@ -187,21 +218,20 @@ class Line {
 
     std::string words(const JournalProgress& progress) {
         if (progress.searches.empty()) return progress.running ? "preparing" : "no run is at work";
-        const SearchProgress& search = progress.searches.back();
-        const double done = search.done();
-        if (!first_ || search.search != of_ || !progress.running) {
-            first_ = done;
-            of_ = search.search;
+        const std::vector<Stage> stages = stages_of(progress);
+        const auto at = std::ranges::find_if(stages, [](const Stage& s) { return s.finished < s.pieces; });
+        if (at == stages.end()) return progress.running ? "counting" : "no run is at work";
+        if (at->name != of_ || !progress.running) {
+            first_ = at->done;
+            of_ = at->name;
             begun_ = Clock::now();
         }
-        std::string text = std::string(name_of(search.search)) + ": " + format_fixed(100 * done, 1) + " %, " +
-                           std::to_string(search.finished()) + " of " + std::to_string(search.groups.size()) +
-                           " groups";
+        std::string text = at->name + ": " + format_fixed(100 * at->done, 1) + " %, " +
+                           std::to_string(at->finished) + " of " + std::to_string(at->pieces);
         if (!progress.running) return text + "; no run is at work";
-        if (search.finished() == std::ssize(search.groups)) return text + "; counting";
-        if (done > *first_) {
+        if (at->done > first_) {
             const double spent = std::chrono::duration<double>(Clock::now() - begun_).count();
-            text += ", about " + duration_text(spent * (1 - done) / (done - *first_)) + " left";
+            text += ", about " + duration_text(spent * (1 - at->done) / (at->done - first_)) + " left of it";
         }
         return text;
     }
@@ -210,11 +240,12 @@ class Line {
     bool terminal_, drawn_ = false;
     std::string said_;
     Clock::time_point last_ = Clock::now(), begun_ = Clock::now();
-    std::optional<double> first_;  // how far it was when it was first seen
-    campaign::Search of_ = campaign::Search::matched;
+    std::string of_;    // stage
+    double first_ = 0;  // how far it was when it was first seen
 };
 
-/// @throws UsageError where there is neither a journal nor, then to be looked at instead, are there results.
+/// @throws UsageError where there is neither a journal nor, then to be looked at instead, are there
+/// results.
 void require_journal(const std::string& folder) {
     if (fs::is_directory(folder)) return;
     throw UsageError(folder,

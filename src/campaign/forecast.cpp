@@ -8,9 +8,11 @@
 #include <tuple>
 
 #include "candor/base/memory.hpp"
+#include "candor/campaign/detection_work.hpp"
 #include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/instruments/detection.hpp"
 #include "candor/instruments/discordance.hpp"
 #include "candor/instruments/tally.hpp"
 #include "candor/neighbors/census_rows.hpp"
@@ -101,6 +103,7 @@ Player::Player(const PlannedStudy& study, const MachineRates& rates) : study_(st
     resident_ = resident_bytes();
     const double start = processor_seconds();
     plan_ = list_search(of(), study.work, study.dimensions, options);
+    training_plan_ = list_search(study.training_study, study.training, study.dimensions, options);
     listing_seconds_ = processor_seconds() - start;
 
     std::map<std::tuple<std::size_t, std::int32_t, std::size_t>, std::size_t> known;
@@ -142,6 +145,7 @@ double Player::drawing(std::size_t work) const {
 Forecast Player::play(int ranks) {
     const double start = processor_seconds();
     place_search(plan_, ranks);
+    place_search(training_plan_, ranks);
     placing_seconds_ = processor_seconds() - start;
     Forecast forecast;
     forecast.ranks = ranks;
@@ -151,6 +155,10 @@ Forecast Player::play(int ranks) {
     play_count(forecast);
     play_overlap(forecast);
     play_retention(forecast);
+    play_heads(forecast);
+    play_detection(forecast);
+    play_training(forecast);
+    play_selection(forecast);
     play_tables(forecast);
     play_write(forecast);
     play_memory(forecast);
@@ -405,6 +413,111 @@ void Player::play_retention(Forecast& forecast) const {
         if (draws.emplace(jobs[j].work, rank).second) ranks.add_fixed(rank, drawing(jobs[j].work));
     }
     ranks.into(begin(forecast, "retention"));
+}
+
+/// Trainings are placed as train_heads_mpi does; their products are taken to be as fast as the search's, the
+/// resamples to be shared evenly.
+void Player::play_heads(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    const std::vector<HeadJob> jobs = head_jobs(of(), study_.work, study_.heads);
+    std::vector<double> costs;
+    double flops = 0;
+    for (const HeadJob& job : jobs) {
+        const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
+        costs.push_back(head_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+        flops += costs.back();
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    std::map<std::size_t, double> resampled;  // by work: test rows of all heads
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const HeadJob& job = jobs[j];
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        const std::size_t encoder = task.encoders[job.encoder];
+        const double a_pair = 2 * real(study_.dimensions[encoder]);
+        ranks.add(static_cast<std::size_t>(placed[j]), costs[j] / a_pair * of_encoder_[encoder].product);
+        if (job.member == 0)
+            resampled[job.work] +=
+                real(std::ssize(task.findings)) * real(std::ssize(study_.heads[job.work][job.dataset].test));
+    }
+    for (const auto& [work, rows] : resampled) {
+        ranks.add_fixed_everywhere(drawing(work));
+        for (int rank = 0; rank < forecast.ranks; ++rank)
+            ranks.add(static_cast<std::size_t>(rank),
+                      rows * real(of().bootstrap.resamples) * rates_.pair / real(forecast.ranks));
+    }
+    StageForecast& stage = begin(forecast, "heads");
+    ranks.into(stage);
+    stage.flops = flops;
+}
+
+/// Jobs are placed as detection_mpi does; products as in `play_heads`, and each rank resamples its own jobs:
+/// a sorted pass a score for AUROC and another for AURC, which draws the weights anew.
+void Player::play_detection(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    const std::vector<DetectionJob> jobs = detection_jobs(of(), study_.work, study_.heads);
+    std::vector<double> costs;
+    for (const DetectionJob& job : jobs) {
+        const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
+        costs.push_back(detection_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const DetectionJob& job = jobs[j];
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        const std::size_t encoder = task.encoders[job.encoder];
+        const double findings = real(std::ssize(task.findings));
+        const double rows = findings * real(std::ssize(study_.heads[job.work][job.dataset].test));
+        ranks.add(static_cast<std::size_t>(placed[j]),
+                  costs[j] / (2 * real(study_.dimensions[encoder])) * of_encoder_[encoder].product +
+                      rows * 2 * real(instruments::detection_scores) * real(of().bootstrap.resamples) *
+                          rates_.pair +
+                      (1 + findings) * drawing(job.work));
+    }
+    StageForecast& stage = begin(forecast, "detection");
+    ranks.into(stage);
+    stage.flops = std::accumulate(costs.begin(), costs.end(), 0.0);
+}
+
+/// The search among training rows: products, and what its queries keep and decide.
+void Player::play_training(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    double flops = 0;
+    std::size_t last = static_cast<std::size_t>(-1);
+    for (std::size_t t = 0; t < training_plan_.tasks.size(); ++t) {
+        const SearchTask& task = training_plan_.tasks[t];
+        const SearchGroup& group = training_plan_.groups[task.group];
+        const TaskWork& work = study_.training[group.work];
+        const SearchRates& rates = of_encoder_[of().tasks[work.task].encoders[group.encoder]];
+        const auto rank = static_cast<std::size_t>(training_plan_.rank[t]);
+        ranks.add(rank, task.encounter.products * rates.product);
+        if (task.group != last)
+            ranks.add(rank, campaign::shape_of(work, group).asked * (rates.fill + rates.decide));
+        last = task.group;
+        flops += task.flops;
+    }
+    StageForecast& stage = begin(forecast, "search, training rows");
+    ranks.into(stage);
+    stage.flops = flops;
+}
+
+/// The heads of a dataset are one rank's: a sum an encoder, and some, of all rows and resamples.
+void Player::play_selection(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    std::vector<double> costs, seconds;
+    for (const DetectionJob& job : detection_jobs(of(), study_.work, study_.heads)) {
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        if (job.encoder > 0 || task.encoders.size() < 2) continue;
+        const double rows =
+            real(std::ssize(task.findings)) * real(std::ssize(study_.heads[job.work][job.dataset].test));
+        const double encoders = real(std::ssize(task.encoders));
+        costs.push_back(rows * encoders);
+        seconds.push_back(rows * 2 * encoders * real(of().bootstrap.resamples) * rates_.sum +
+                          drawing(job.work));
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    for (std::size_t j = 0; j < placed.size(); ++j)
+        ranks.add(static_cast<std::size_t>(placed[j]), seconds[j]);
+    ranks.into(begin(forecast, "selection"));
 }
 
 /// Rank 0 summarises findings, tasks, panels and distances.

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/memory.hpp"
@@ -15,6 +16,11 @@
 #include "candor/campaign/ablation_table.hpp"
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
+#include "candor/campaign/detection_mpi.hpp"
+#include "candor/campaign/detection_work.hpp"
+#include "candor/campaign/head_table_mpi.hpp"
+#include "candor/campaign/head_work.hpp"
+#include "candor/campaign/heads_mpi.hpp"
 #include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
@@ -22,7 +28,9 @@
 #include "candor/campaign/retention_mpi.hpp"
 #include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
+#include "candor/campaign/selection_mpi.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/campaign/training_work.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/output_file.hpp"
@@ -32,6 +40,30 @@
 namespace candor::campaign {
 
 namespace {
+
+/// Says what is left out, one line a task and reason, so that the warnings after it are seen.
+void tell_what_is_left_out(const Prepared& prepared, const Log& log) {
+    const study::Study& study = prepared.inputs.study;
+    for (const TaskWork& work : prepared.work) {
+        const std::string head = "task \"" + study.tasks[work.task].id + "\": ";
+        std::map<std::string, std::pair<std::int64_t, int>> by_reason;  // rows, entries
+        for (const study::Exclusion& one : work.pool.exclusions) {
+            auto& [rows, entries] = by_reason[one.what];
+            rows += one.rows;
+            ++entries;
+        }
+        for (const auto& [what, sum] : by_reason) {
+            log.info(head + std::to_string(sum.first) + " rows: " + what + "; " + std::to_string(sum.second) +
+                     (sum.second == 1 ? " entry" : " entries") + " of the table exclusions");
+        }
+        std::int64_t skipped = 0;
+        for (const study::Cell& cell : work.cells) skipped += !cell.scored();
+        if (skipped > 0) {
+            log.info(head + std::to_string(skipped) + " of " + std::to_string(work.cells.size()) +
+                     " (finding, context) cells are not scored; see the table skipped");
+        }
+    }
+}
 
 /// Says what a reader of the results must know before believing them.
 void warn_of(const Prepared& prepared, const Log& log) {
@@ -58,17 +90,6 @@ void warn_of(const Prepared& prepared, const Log& log) {
             log.warning("task \"" + task + "\": patients have several images, so rule \"" +
                         std::string(study::name_of(work.rules.front())) +
                         "\" is not calibrated; read it beside \"distinct\" in the table rules");
-        }
-        for (const study::Exclusion& one : work.pool.exclusions) {
-            log.info("task \"" + task + "\": " + std::to_string(one.rows) + " rows of \"" + one.dataset +
-                     "\": " + one.what + (one.detail.empty() ? "" : " (" + one.detail + ")"));
-        }
-        std::int64_t skipped = 0;
-        for (const study::Cell& cell : work.cells) skipped += !cell.scored();
-        if (skipped > 0) {
-            log.info("task \"" + task + "\": " + std::to_string(skipped) + " of " +
-                     std::to_string(work.cells.size()) +
-                     " (finding, context) cells are not scored; see the table skipped");
         }
     }
 }
@@ -186,12 +207,11 @@ void keep_within(const parallel::Communicator& world, const Prepared& prepared,
                                      std::to_string(most / mib + 1) + "M a rank");
 }
 
-Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                              const std::vector<TaskWork>& work, const RunOptions& options, int threads,
-                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
-    const study::Study& study = prepared.inputs.study;
-    const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
-    clock.begin("search" + suffix);
+/// Searches `work`. @param study  whose operator it is. @returns what was delivered to this rank to count
+std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                   const study::Study& study, const std::vector<TaskWork>& work,
+                                   const RunOptions& options, int threads, const SearchWatch& watch,
+                                   SearchCost& cost) {
     neighbors::SearchOptions search;
     search.block_rows = watch.journal.block_rows();
     search.threads = threads;
@@ -200,17 +220,40 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
     if (world.rank() == 0) {
         const SearchPlan whole = list_search(study, work, dimensions, search);
-        watch.journal.announce(watch.search, agenda_of(study, work, whole), world.size());
+        SearchAgenda agenda = agenda_of(study, work, whole);
+        agenda.heads = std::ssize(head_jobs(prepared.inputs.study, prepared.work, prepared.heads));
+        agenda.scores = std::ssize(detection_jobs(prepared.inputs.study, prepared.work, prepared.heads));
+        watch.journal.announce(watch.search, std::move(agenda), world.size());
     }
     const SearchPlan plan = plan_search(study, work, dimensions, search, world.size(), earlier.done);
+    return deliver_mpi(world, work,
+                       search_mpi(world, study, work, plan, std::move(earlier),
+                                  from_files(prepared.inputs, work), search, watch, cost),
+                       counting_owners(study, work, world.size()));
+}
+
+Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                              const std::vector<TaskWork>& work, const RunOptions& options, int threads,
+                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
+    const study::Study& study = prepared.inputs.study;
+    const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
+    clock.begin("search" + suffix);
     Searched searched;
-    searched.owned = deliver_mpi(world, work,
-                                 search_mpi(world, study, work, plan, std::move(earlier),
-                                            from_files(prepared.inputs, work), search, watch, cost),
-                                 counting_owners(study, work, world.size()));
+    searched.owned = search_work_mpi(world, prepared, study, work, options, threads, watch, cost);
     clock.begin("count" + suffix);
     searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;
+}
+
+/// D among the rows that heads are trained on.
+TrainingRates search_training_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                  const RunOptions& options, int threads, const SearchWatch& watch,
+                                  SearchCost& cost, StageClock& clock) {
+    clock.begin("search, training rows");
+    const study::Study study = training_study(prepared.inputs.study);
+    const std::vector<TaskWork> work = training_work(prepared.inputs, study, prepared.work, prepared.heads);
+    return training_rates_mpi(world, study, work,
+                              search_work_mpi(world, prepared, study, work, options, threads, watch, cost));
 }
 
 /// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
@@ -240,17 +283,22 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
     prepared.inputs = std::move(inputs);
     const study::Study& study = prepared.inputs.study;
     std::vector<study::Pool> drafts;
-    for (const study::Task& task : study.tasks)
+    std::vector<std::vector<study::HeadRows>> heads;
+    for (const study::Task& task : study.tasks) {
         drafts.push_back(study::draft_pool(study, task, prepared.inputs.tables));
+        heads.push_back(study::draft_head_rows(study, task, prepared.inputs.tables));
+    }
 
     log.detail("reading and checking the features");
-    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, stop);
+    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, heads, stop);
     if (const auto problems = prepared.audit.problems(study); !problems.empty()) throw problems.front();
     prepared.erased = audit_erased_mpi(world, prepared.inputs, drafts, stop);
     if (const auto problems = prepared.erased.problems(study); !problems.empty()) throw problems.front();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
         study::Pool pool = study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t]);
         prepared.erased.count_exclusions(study, t, pool);
+        prepared.heads.push_back(
+            final_heads(prepared.inputs, study.tasks[t], heads[t], prepared.audit.head_faults[t], pool));
         prepared.work.push_back(make_work(study, t, std::move(pool)));
     }
     return prepared;
@@ -299,6 +347,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         return;
     }
     require_some_cell(prepared);
+    tell_what_is_left_out(prepared, log);
     warn_of(prepared, log);
     SearchJournal journal(world, options.output, identity, options.block_rows, options.overwrite, log);
 
@@ -313,6 +362,25 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     clock.begin("retention");
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,
                                                searched.owned, threads, stop, log);
+    clock.begin("heads");
+    ResultJournal kept(journal);
+    RecordedHeads recorded;
+    recorded.trained = train_heads_mpi(
+        world, study, prepared.work, prepared.heads, dimensions_of(study, prepared.audit),
+        heads_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, recorded.trained,
+                                       searched.owned, threads, stop, log);
+    clock.begin("detection");
+    DetectionResults detection = detection_mpi(
+        world, study, prepared.work, prepared.heads, recorded.trained, dimensions_of(study, prepared.audit),
+        scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads, kept, stop, log);
+    recorded.scored = std::move(detection.here);
+    std::erase_if(recorded.trained, [](const TrainedHead& head) { return head.job.member > 0; });
+    const TrainingRates training = search_training_mpi(
+        world, prepared, options, threads, {journal, Search::training, stop, log}, record.cost, clock);
+    clock.begin("selection");
+    store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, recorded.scored,
+                                                 training, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
@@ -341,8 +409,11 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(blind.overlap_summary);
         add(blind.consensus);
         add(retention.table, &retention.families);
-        AssociationTables associations =
-            association_tables(study, prepared.work, counted, prepared.erased.boxes, retention.micro);
+        add(heads.table);
+        add(detection.table, &detection.families);
+        add(selection);
+        AssociationTables associations = association_tables(
+            study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
         add(associations.associations);
         add(associations.distances);
         add(associations.contrasts, &associations.families);
@@ -352,7 +423,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         results.blind_encoders = std::move(blind.blind_encoders);
     }
     clock.begin("write");
-    record_mpi(world, options.output, prepared, results, searched.owned, record, clock, log);
+    record_mpi(world, options.output, prepared, results, searched.owned, recorded, record, clock, log);
     journal.remove(world);
     log.info("wrote " + options.output);
 }

@@ -26,8 +26,9 @@ void remove_files(const std::string& folder) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path file = entry.path();
         const fs::path ending = file.extension() == ".part" ? file.stem().extension() : file.extension();
-        if (ending == records_suffix || ending == checkpoint_suffix || ending == agenda_suffix ||
-            file.stem() == begun_for)
+        if (entry.is_regular_file() &&
+            (ending == records_suffix || ending == checkpoint_suffix || ending == results_suffix ||
+             ending == agenda_suffix || ending == training_suffix || file.stem() == begun_for))
             ours.push_back(file);
     }
     for (const fs::path& file : ours) fs::remove(file);
@@ -137,10 +138,12 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
     while (!in.done()) {
         const std::string path = folder_ + "/" + in.get_text();
         files_.emplace_back(path + records_suffix, path + checkpoint_suffix);
+        earlier_results_files_.push_back(path + results_suffix);
     }
     const std::string mine = folder_ + "/" + journal_name(session_, world.rank());
     records_ = std::make_unique<store::JournalWriter>(mine + records_suffix, identity_);
     checkpoint_ = mine + checkpoint_suffix;
+    results_file_ = mine + results_suffix;
     if (goes_on()) log.info("going on from " + folder_);
     if (block_rows_ != block_rows)
         log.info("blocks of " + std::to_string(block_rows_) + " rows, as the journal was begun with");

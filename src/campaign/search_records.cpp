@@ -22,7 +22,8 @@ std::vector<std::string> journal_names(const std::string& folder) {
     std::set<std::string> names;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path file = entry.path();
-        if (file.extension() == records_suffix || file.extension() == checkpoint_suffix)
+        if (file.extension() == records_suffix || file.extension() == checkpoint_suffix ||
+            file.extension() == results_suffix)
             names.insert(file.stem().string());
     }
     return {names.begin(), names.end()};
@@ -55,7 +56,10 @@ std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std:
 }
 
 std::string agenda_name(Search search) {
-    return std::string(search == Search::matched ? "matched" : "merged") + agenda_suffix;
+    const char* const name = search == Search::matched  ? "matched"
+                             : search == Search::merged ? "merged"
+                                                        : "training";
+    return std::string(name) + agenda_suffix;
 }
 
 SearchAgenda agenda_of(const study::Study& study, const std::vector<TaskWork>& work, const SearchPlan& plan) {
@@ -78,6 +82,8 @@ std::string bytes_of(const SearchAgenda& agenda) {
     ByteWriter out;
     out.put(agenda.session);
     out.put(agenda.ranks);
+    out.put(agenda.heads);
+    out.put(agenda.scores);
     for (const AgendaGroup& group : agenda.groups) {
         for (const std::string& text : {group.task, group.encoder, group.context}) out.put(text);
         out.put(group.panels);
@@ -95,6 +101,8 @@ std::optional<SearchAgenda> read_agenda(const std::string& path, const Digest& i
         read.emplace();
         read->session = in.get<std::int64_t>();
         read->ranks = in.get<std::int64_t>();
+        read->heads = in.get<std::int64_t>();
+        read->scores = in.get<std::int64_t>();
         while (!in.done()) {
             AgendaGroup group;
             for (std::string* text : {&group.task, &group.encoder, &group.context}) *text = in.get_text();

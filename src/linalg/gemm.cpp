@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -76,7 +77,8 @@ void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<f
 }
 
 void open_blas(int threads) {
-    map_buffers(threads);
+    // Its own threads, which wait from the start of the program for work that never comes, take one each.
+    map_buffers(threads + std::max(1, openblas_get_num_threads()) - 1);
     openblas_set_num_threads(1);
     // Odd shapes, so that the edges of a kernel's blocks are used too.
     for (const std::int64_t d : {1, 31, 257}) {

@@ -566,6 +566,10 @@ std::string format_overview(const Overview& overview, std::int64_t width) {
             out += '\n' + fold(panel_sentences(overview, task.id), width);
             for (const std::string& sentence : across_sentences(overview.across, task.id))
                 out += fold(sentence, width);
+            if (!overview.heads.heads.columns.empty()) {
+                for (const std::string& sentence : head_sentences(overview.heads, task.id))
+                    out += fold(sentence, width);
+            }
             for (const std::string& line : family_lines(overview, task.id)) out += line + '\n';
         }
         for (const std::string& text : warnings(overview, task)) out += "warning: " + text + '\n';

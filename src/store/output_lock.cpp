@@ -50,7 +50,11 @@ bool OutputLock::lock(const std::string& output) {
     const std::string path = folder_ + "/lock";
     for (;;) {
         file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (file_ < 0) throw MachineError(path, std::string("cannot be opened: ") + std::strerror(errno));
+        if (file_ < 0) {
+            throw MachineError(
+                path, std::string("cannot be opened: ") + std::strerror(errno),
+                "see that " + folder_ + " is a folder that can be written, or name another output");
+        }
         struct flock whole {};
         whole.l_type = F_WRLCK;
         whole.l_whence = SEEK_SET;

@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+from heads_test import STUDY, make_study
 from resume_test import CANDOR, Study, environment
 
 
@@ -69,13 +70,14 @@ class Follow(unittest.TestCase):
             page = done.stdout
             self.assertIn("no run is at work; the same candor run goes on", page)
             self.assertRegex(page, rf"Session {session} on {ranks} rank")
-            search = table(page, "searches")[0]
-            self.assertEqual(search["groups"], "4")  # two encoders, two contexts
+            search = table(page, "stages")[0]
+            self.assertEqual(search["pieces"], "4")  # two encoders, two contexts
             self.assertEqual(sum(int(search[name]) for name in ("finished", "begun", "left")), 4)
             shares.append(float(search["done_share %"]))
             for row in table(page, "ranks"):
                 self.assertLess(int(row["rank"]), ranks)
-                self.assertGreater(int(row["panels_decided"]) + int(row["encounters_kept"]), 0)
+                self.assertGreater(int(row["panels_decided"]) + int(row["encounters_kept"])
+                                   + int(row["results_kept"]), 0)
             # The parts of what is left add up to it.
             if search["finished"] != "4":
                 left = table(page, "left")
@@ -88,14 +90,14 @@ class Follow(unittest.TestCase):
 
     def test_a_torn_record_counts_for_nothing(self):
         self.stop(1)
-        whole = table(show(self.journal).stdout, "searches")[0]
+        whole = table(show(self.journal).stdout, "stages")[0]
         path = glob.glob(self.journal + "/*.records")[0]
         for keep in (40, 0):
             with open(path, "r+b") as f:
                 f.truncate(keep)
             for checkpoint in glob.glob(self.journal + "/*.checkpoint"):
                 os.remove(checkpoint)
-            search = table(show(self.journal).stdout, "searches")[0]
+            search = table(show(self.journal).stdout, "stages")[0]
             self.assertEqual((search["done_share %"], search["left"]), ("0.0", "4"))
         self.assertNotEqual(whole["done_share %"], "0.0")
 
@@ -135,6 +137,28 @@ class Follow(unittest.TestCase):
         self.assertEqual(follower.returncode, 0)
         self.assertIn("no run is at work", text)
         self.assertIn("holds the results", text)
+
+    def test_heads_and_their_scores_are_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_study(folder)
+            study, output = os.path.join(folder, "study.toml"), os.path.join(folder, "heads.h5")
+            with open(study, "w") as f:
+                f.write(STUDY.format(split="test", kinds='["linear"]'))
+            job = subprocess.Popen([CANDOR, "run", study, "-o", output], stderr=subprocess.PIPE, text=True,
+                                   env=environment())
+            results = os.path.join(output + ".journal", "00000001-000000.results")
+            self.wait_for(job, lambda: os.path.exists(results) and os.path.getsize(results) > 0)
+            os.kill(job.pid, signal.SIGUSR1)
+            _, error = job.communicate(timeout=60)
+            self.assertEqual(job.returncode, 75, error)
+            page = show(output + ".journal").stdout
+            stages = {row["name"]: row for row in table(page, "stages")}
+            self.assertEqual(stages["search"]["done_share %"], "100.0")
+            # Three encoders on two datasets, an ensemble of three.
+            self.assertEqual((stages["heads"]["pieces"], stages["scores of failure"]["pieces"]), ("18", "6"))
+            kept = sum(int(stages[name]["finished"]) for name in ("heads", "scores of failure"))
+            self.assertGreater(kept, 0)
+            self.assertEqual(table(page, "ranks")[0]["results_kept"], str(kept))
 
     def test_refusals(self):
         for words, message in ((["none.h5.journal"], "is no journal"), (["none.h5", "--follow"], "is no journal")):

@@ -76,8 +76,8 @@ class MemoryTest(unittest.TestCase):
                                self.refused("1K"))
         self.assertIsNotNone(offered)
         self.assertEqual(self.run_study("free.h5").returncode, 0)
-        # Another process may be some pages larger at the start.
-        limit = int(offered[1]) + 4
+        # Another process, and one of several ranks, may be some pages larger at the start.
+        limit = int(offered[1]) + 16
         for ranks in (1, 2, 3, 5):
             output = f"kept{ranks}.h5"
             done = self.run_study(output, "--memory", f"{limit}M", ranks=ranks)
@@ -95,10 +95,12 @@ class MemoryTest(unittest.TestCase):
         told = set()
         for kibibytes in range(300_000, 800_000, 50_000):
             done = subprocess.run(["sh", "-c", f'ulimit -v {kibibytes}; exec "$@"', "sh", CANDOR, "run", "study.toml", "-o",
-                                   "limited.h5", "--overwrite", "--quiet", "--threads", "2"], cwd=self.folder,
+                                   "limited.h5", "--overwrite", "--quiet", "--threads", "2", "--set", "pool.rows=300"],
+                                  cwd=self.folder,
                                   capture_output=True, text=True, timeout=100)
             errors = [line for line in done.stderr.splitlines() if line.startswith("candor: error: ")]
-            self.assertTrue(len(errors) == 1 or "mca_" in done.stderr or done.returncode == 0, done.stderr)
+            self.assertTrue(len(errors) == 1 or done.returncode == 0 or
+                            any(word in done.stderr for word in ("mca_", "libgomp")), done.stderr)
             told.update(error.split(":")[2].strip() for error in errors)
         self.assertIn("BLAS", told)
 

@@ -34,21 +34,29 @@ struct SearchProgress {
     double done() const;
 };
 
+/// Results that are kept one by one: trained heads, scores of failure.
+struct CountProgress {
+    std::int64_t all = 0, finished = 0;
+    std::int64_t begun = 0;  ///< and not finished: states of trainings
+};
+
 /// What a rank of the newest session has kept.
 struct RankProgress {
     std::int64_t rank = 0;
     std::int64_t answered = 0, met = 0;    ///< panels decided, encounters kept, of all searches
+    std::int64_t results = 0;              ///< heads and scores kept
     std::optional<AgendaGroup> searching;  ///< that its checkpoint is of
     double changed = 0;                    ///< seconds since it kept something
 };
 
 struct JournalProgress {
     bool running = false;
-    bool ablations = false;                ///< there will be two searches
+    bool ablations = false;                ///< there will be a search with contexts merged
     std::int64_t session = 0, ranks = 0;   ///< of the newest session that came to its search; else 0
     std::vector<SearchProgress> searches;  ///< those that were begun
     std::vector<RankProgress> kept;        ///< ranks of that session that have kept something
-    /// All of the searches are done; counts and tables, of which the journal holds nothing, may not be.
+    CountProgress heads, scores;
+    /// All of these are done; counts and tables, of which the journal holds nothing, may not be.
     bool searched() const;
 };
 

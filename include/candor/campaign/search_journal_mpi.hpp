@@ -24,6 +24,9 @@
 
 namespace candor::campaign {
 
+/// Ends the names of files in a journal's folder that hold a training that was not finished.
+inline constexpr const char* training_suffix = ".training";
+
 /// What earlier runs left of a search.
 struct Earlier {
     SearchDone done;               ///< the same on every rank
@@ -54,6 +57,15 @@ class SearchJournal {
     /// Whether earlier runs left anything.
     bool goes_on() const { return !files_.empty(); }
 
+    /// Empty where nothing is kept.
+    const std::string& folder() const { return folder_; }
+    /// What begins the files of this journal.
+    const Digest& identity() const { return identity_; }
+    /// Where this rank keeps what is no search's (ResultJournal); empty where nothing is kept.
+    const std::string& results_file() const { return results_file_; }
+    /// The same of earlier runs, on every rank all of them; some may not exist.
+    const std::vector<std::string>& earlier_results_files() const { return earlier_results_files_; }
+
     /// What earlier runs left of a search. Collective.
     Earlier earlier_mpi(const parallel::Communicator& world, Search search, const Log& log) const;
 
@@ -81,7 +93,8 @@ class SearchJournal {
   private:
     void drop_checkpoint();
 
-    std::string folder_, checkpoint_;
+    std::string folder_, checkpoint_, results_file_;
+    std::vector<std::string> earlier_results_files_;
     std::int64_t block_rows_ = 0, session_ = 0;
     Digest identity_;
     std::vector<std::pair<std::string, std::string>> files_;  // of earlier runs: records, checkpoint

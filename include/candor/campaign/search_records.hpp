@@ -20,7 +20,8 @@ namespace candor::campaign {
 /// The searches of a study.
 enum class Search : std::uint8_t {
     matched,  ///< of the cells as they are
-    merged    ///< of the ablation: contexts merged
+    merged,   ///< of the ablation: contexts merged
+    training  ///< of the rows that heads are trained on
 };
 
 /// What a journal must have been begun for to be of use. Anything in which runs may differ without changing
@@ -49,7 +50,8 @@ struct Answer {
 inline constexpr const char* begun_for = "begun-for";
 inline constexpr const char* records_suffix = ".records";
 inline constexpr const char* checkpoint_suffix = ".checkpoint";
-inline constexpr const char* agenda_suffix = ".agenda";  ///< of a search, not of a rank
+inline constexpr const char* results_suffix = ".results";  // of what is no search's (ResultJournal)
+inline constexpr const char* agenda_suffix = ".agenda";    ///< of a search, not of a rank
 
 /// SESSION-RANK, so that names in order are sessions in order.
 std::string journal_name(std::int64_t session, int rank);
@@ -81,10 +83,11 @@ struct AgendaGroup {
 /// journal tells what is done and not what is left.
 struct SearchAgenda {
     std::int64_t session = 0, ranks = 0;
+    std::int64_t heads = 0, scores = 0;  ///< of the study: what is to be kept beside the searches
     std::vector<AgendaGroup> groups;
 };
 
-/// "matched.agenda" or "merged.agenda".
+/// "matched.agenda", "training.agenda" or "merged.agenda".
 std::string agenda_name(Search search);
 
 /// @param plan of the whole search, nothing of it done.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "candor/report/across_sentences.hpp"
+#include "candor/report/head_sentences.hpp"
 #include "candor/store/table.hpp"
 
 namespace candor::report {
@@ -29,6 +30,7 @@ struct Overview {
     /// Tables of the results file, by their names there.
     store::ResultTable cells, findings, task_rows, panels, rules, families, skipped, exclusions;
     AcrossTables across;
+    HeadTables heads;
 };
 
 /// The overview as plain text for a terminal `width` columns wide. Findings that do not fit beside each other
