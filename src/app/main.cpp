@@ -41,7 +41,7 @@ constexpr Command commands[] = {
     {"run", candor::app::run_command,
      "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
     {"show", candor::app::show_command,
-     "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
+     "OUT.h5 [TABLE]          print results as text, csv, json, md or tex; how far a run is"},
     {"report", candor::app::report_command,
      "OUT.h5 -o DIR           tables, figures and a page of the results"},
     {"diff", candor::app::diff_command,

@@ -9,11 +9,13 @@
 #include "candor/app/results_study.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/log.hpp"
+#include "candor/report/blind_figures.hpp"
 #include "candor/report/draw.hpp"
 #include "candor/report/exhibits.hpp"
-#include "candor/report/figures.hpp"
 #include "candor/report/page.hpp"
+#include "candor/report/rate_figures.hpp"
 #include "candor/report/report_folder.hpp"
+#include "candor/report/scatter_figures.hpp"
 #include "candor/store/results_file.hpp"
 
 namespace candor::app {

@@ -10,7 +10,9 @@
 
 #include "candor/app/options.hpp"
 #include "candor/app/results_study.hpp"
+#include "candor/app/show_journal.hpp"
 #include "candor/base/error.hpp"
+#include "candor/base/log.hpp"
 #include "candor/base/text.hpp"
 #include "candor/report/overview.hpp"
 #include "candor/report/selection.hpp"
@@ -24,14 +26,17 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr const char* usage = R"(Usage: candor show OUT.h5 [TABLE] [options]
+       candor show OUT.h5.journal [--follow]
 
 Without TABLE: an overview of the study. With TABLE: that table. Formats text, md and tex are for people:
 rates as percentages, rounded. csv and json are for programs: as stored, every digit.
+Of a journal: what is done, running and left of a study that is being run, or was ended.
 
 Examples:
   candor show results.h5
   candor show results.h5 findings --where encoder=rad-dino --columns finding,d,d_low,d_high
   candor show results.h5 cells --format csv > cells.csv
+  candor show results.h5.journal --follow
 )";
 
 struct ShowOptions {
@@ -39,7 +44,7 @@ struct ShowOptions {
     report::Format format = report::Format::text;
     std::vector<report::Condition> where;
     std::vector<std::string> columns;
-    bool list = false, quiet = false, help = false;
+    bool list = false, follow = false, quiet = false, help = false;
 };
 
 ShowOptions parse_options(const std::vector<std::string>& arguments) {
@@ -54,8 +59,10 @@ ShowOptions parse_options(const std::vector<std::string>& arguments) {
          "only rows that hold this value, or with != do not; may be given several times: a row must "
          "meet all. Numbers compare as stored (fractions); nan is what is undefined")  //
         ("columns", po::value(&columns)->composing()->value_name("A,B,C"),
-         "only these columns, in this order")                                     //
-        ("quiet", po::bool_switch(&options.quiet), "no notes on standard error")  //
+         "only these columns, in this order")  //
+        ("follow", po::bool_switch(&options.follow),
+         "of OUT.h5.journal: go on telling how far the study is until its results are there")  //
+        ("quiet", po::bool_switch(&options.quiet), "no notes on standard error")               //
         ("help", po::bool_switch(&options.help), "this text");
     const std::vector<std::string> places = parse_arguments("show", arguments, known, 2);
     if (options.help) {
@@ -69,6 +76,16 @@ ShowOptions parse_options(const std::vector<std::string>& arguments) {
     for (const std::string& text : where) options.where.push_back(report::parse_condition(text));
     for (const std::string& text : columns) {
         for (std::string& name : split_text(text, ',')) options.columns.push_back(std::move(name));
+    }
+    if (options.follow && !is_journal(options.file)) options.file += ".journal";
+    if (is_journal(options.file)) {
+        if (!options.table.empty() || options.list || !where.empty() || !columns.empty() ||
+            options.format != report::Format::text) {
+            throw UsageError(options.file,
+                             "has no tables yet; give --follow or nothing with it, and name the results file "
+                             "once the run is finished");
+        }
+        return options;
     }
     if (options.table.empty()) {
         if (!where.empty() || !columns.empty()) {
@@ -131,6 +148,11 @@ store::ResultTable chosen_table(const store::ResultsReader& results, const ShowO
 int show_command(const std::vector<std::string>& arguments) {
     const ShowOptions options = parse_options(arguments);
     if (options.help) return 0;
+    if (is_journal(options.file)) {
+        const Log log(options.quiet ? Verbosity::quiet : Verbosity::normal, true);
+        options.follow ? follow_journal(options.file, log) : show_journal(options.file);
+        return 0;
+    }
     const store::ResultsReader results(options.file);
     if (options.list) {
         write_output(report::format_table(list_tables(results), options.format));

@@ -17,6 +17,7 @@
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
 #include "candor/campaign/detection_mpi.hpp"
+#include "candor/campaign/detection_work.hpp"
 #include "candor/campaign/head_table_mpi.hpp"
 #include "candor/campaign/head_work.hpp"
 #include "candor/campaign/heads_mpi.hpp"
@@ -129,10 +130,6 @@ std::vector<std::int64_t> dimensions_of(const study::Study& study, const Feature
     return dimensions;
 }
 
-std::string name_of(const Program& program) {
-    return program.version + " " + program.commit + (program.dirty ? " with changes" : "");
-}
-
 /// True where `output` is a finished results file of the same study and inputs, ablations likewise.
 bool holds_these_results(const std::string& output, const study::Study& study, const std::string& inputs,
                          bool ablations) {
@@ -231,8 +228,15 @@ std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Pr
                                    const neighbors::SearchOptions& search, const SearchWatch& watch,
                                    SearchCost& cost) {
     Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
-    const SearchPlan plan =
-        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
+    const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
+    if (world.rank() == 0) {
+        const SearchPlan whole = list_search(study, work, dimensions, search);
+        SearchAgenda agenda = agenda_of(study, work, whole);
+        agenda.heads = std::ssize(head_jobs(prepared.inputs.study, prepared.work, prepared.heads));
+        agenda.scores = std::ssize(detection_jobs(prepared.inputs.study, prepared.work, prepared.heads));
+        watch.journal.announce(watch.search, std::move(agenda), world.size());
+    }
+    const SearchPlan plan = plan_search(study, work, dimensions, search, world.size(), earlier.done);
     return deliver_mpi(world, work,
                        search_mpi(world, study, work, plan, std::move(earlier),
                                   from_files(prepared.inputs, work), search, watch, cost),
@@ -294,6 +298,10 @@ store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepare
 }
 
 }  // namespace
+
+std::string name_of(const Program& program) {
+    return program.version + " " + program.commit + (program.dirty ? " with changes" : "");
+}
 
 Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, parallel::StopRequest& stop,
                      const Log& log) {

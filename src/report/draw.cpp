@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string_view>
 
 #include "candor/report/escape.hpp"
 
@@ -79,6 +81,18 @@ std::string draw(const std::string& folder, const std::string& name, const std::
     return {};
 }
 
+/// cairo writes into a PDF when it was made; the same figure is to be the same bytes. A time of as many
+/// digits leaves all else where it is.
+void forget_time(const std::string& path) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    constexpr std::string_view key = "/CreationDate (D:", never = "19700101000000";
+    const std::size_t at = bytes.rfind(key);
+    if (at == std::string::npos || at + key.size() + never.size() > bytes.size()) return;
+    file.seekp(static_cast<std::streamoff>(at + key.size()));
+    file.write(never.data(), std::ssize(never));
+}
+
 }  // namespace
 
 std::string draw_figures(const std::string& folder, const std::vector<std::string>& names) {
@@ -89,7 +103,11 @@ std::string draw_figures(const std::string& folder, const std::vector<std::strin
     for (const std::string& name : names) {
         const std::string fault = draw(folder, name, log, variables);
         std::error_code error;
-        if (fault.empty()) pdf = pdf && std::filesystem::exists(folder + '/' + name + ".pdf", error);
+        if (fault.empty()) {
+            const std::string path = folder + '/' + name + ".pdf";
+            pdf = pdf && std::filesystem::exists(path, error);
+            if (pdf) forget_time(path);
+        }
         if (!fault.empty()) {
             std::filesystem::remove(log, error);
             return fault;

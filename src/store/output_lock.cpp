@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -69,6 +70,24 @@ bool OutputLock::lock(const std::string& output) {
         throw UsageError(output, "is being written by another run; wait for it or name another output");
     }
     return false;
+}
+
+bool OutputLock::is_held(const std::string& output) {
+    const std::string folder = output + ".journal";
+    const int file = open((folder + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        struct flock asked {};
+        asked.l_type = F_WRLCK;
+        asked.l_whence = SEEK_SET;
+        const bool held = fcntl(file, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
+        close(file);
+        if (held) return true;
+    }
+    struct stat beat {};
+    if (stat((folder + "/heartbeat").c_str(), &beat) != 0) return false;
+    // By this machine's clock, since the folder may be one that only the run can write.
+    const auto changed = std::chrono::system_clock::from_time_t(beat.st_mtim.tv_sec);
+    return std::chrono::system_clock::now() - changed < Heartbeat::Beat{}.stale_after;
 }
 
 OutputLock::~OutputLock() {

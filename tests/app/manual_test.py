@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 CANDOR = os.environ["CANDOR"]
@@ -23,6 +24,18 @@ class Manual(unittest.TestCase):
             for option in re.findall(r"--([\w-]+)", candor(command, "--help").split("\nOptions:")[1]):
                 self.assertIn(option, page.replace("\\-", "-"), command)
             self.assertNotRegex(page, r"(?m)^\.(?!TH|SH|TP|B |nf|fi)")
+
+    def test_they_are_installed(self):
+        with tempfile.TemporaryDirectory() as prefix:
+            subprocess.run(["cmake", "--install", os.environ["CANDOR_BUILD"], "--prefix", prefix], check=True,
+                           stdout=subprocess.DEVNULL, timeout=60)
+            pages = os.path.join(prefix, "share", "man", "man1")
+            self.assertEqual(sorted(os.listdir(pages)), sorted(f"candor-{command}.1" for command in COMMANDS))
+            for command in COMMANDS:
+                with open(os.path.join(pages, f"candor-{command}.1")) as f:
+                    self.assertEqual(f.read(), candor("man", command))
+            with open(os.path.join(prefix, "share", "bash-completion", "completions", "candor")) as f:
+                self.assertEqual(f.read(), candor("completion"))
 
     def test_bash_completes_commands_and_options(self):
         def complete(*words):

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 import xml.dom.minidom
 from html.parser import HTMLParser
@@ -198,12 +199,12 @@ class Hostile(unittest.TestCase):
 
     def test_the_same_bytes_again_whatever_the_locale(self):
         environment = dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8")
+        time.sleep(1.1)  # times in files have seconds
         done = candor("report", "s.h5", "-o", "again", cwd=self.folder, env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in self.files:
-            if not name.endswith(".pdf"):  # which carry the time they were made
-                with open(name, "rb") as a, open(name.replace("/r/", "/again/"), "rb") as b:
-                    self.assertEqual(a.read(), b.read(), name)
+            with open(name, "rb") as a, open(name.replace("/r/", "/again/"), "rb") as b:
+                self.assertEqual(a.read(), b.read(), name)
 
     def test_a_script_draws_its_figure_again(self):
         folder = os.path.join(self.folder, "r/figures")

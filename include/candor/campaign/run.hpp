@@ -24,6 +24,9 @@ struct Program {
     bool dirty = false;
 };
 
+/// Version, commit and whether it was changed since: programs of one name read each other's journals.
+std::string name_of(const Program& program);
+
 struct RunOptions {
     std::string study_file;
     std::string output;
