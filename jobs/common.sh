@@ -15,16 +15,19 @@ read_site() {
     CANDOR_SBATCH_OPTIONS=() CANDOR_RUN_OPTIONS=() CANDOR_STRIPE=()
     unset CANDOR_SRUN_OPTIONS CANDOR_MPIRUN_OPTIONS
     if [[ -n $site ]]; then
-        [[ -r $site ]] || die "$site: the settings of the site cannot be read"
+        [[ -f $site && -r $site ]] || die "$site: the settings of the site cannot be read"
         # shellcheck disable=SC1090
         source "$site"
     fi
     : "${CANDOR_NODES:=2}" "${CANDOR_RANKS_PER_NODE:=2}" "${CANDOR_THREADS:=1}" "${CANDOR_TIME:=02:00:00}"
     : "${CANDOR_SHORT_TIME:=00:30:00}" "${CANDOR_MAX_RESTARTS:=20}" "${CANDOR_LAUNCHER:=}"
     local name
-    for name in CANDOR_NODES CANDOR_RANKS_PER_NODE CANDOR_THREADS CANDOR_MAX_RESTARTS; do
-        [[ ${!name} =~ ^[0-9]+$ ]] || die "$name=${!name}: must be a whole number"
+    for name in CANDOR_NODES CANDOR_RANKS_PER_NODE CANDOR_THREADS; do
+        [[ ${!name} =~ ^[1-9][0-9]*$ ]] || die "$name=${!name}: must be a whole number above 0"
     done
+    [[ $CANDOR_MAX_RESTARTS =~ ^(0|[1-9][0-9]*)$ ]] ||
+        die "CANDOR_MAX_RESTARTS=$CANDOR_MAX_RESTARTS: must be a whole number"
+    [[ $CANDOR_LAUNCHER =~ ^(srun|mpirun)?$ ]] || die "CANDOR_LAUNCHER=$CANDOR_LAUNCHER: must be srun or mpirun"
     declare -p CANDOR_SRUN_OPTIONS >/dev/null 2>&1 || CANDOR_SRUN_OPTIONS=(--mpi=pmix)
     declare -p CANDOR_MPIRUN_OPTIONS >/dev/null 2>&1 ||
         CANDOR_MPIRUN_OPTIONS=(--map-by "ppr:$CANDOR_RANKS_PER_NODE:node:PE=$CANDOR_THREADS" --bind-to core)
@@ -58,7 +61,6 @@ choose_launcher() {
                 "${CANDOR_SRUN_OPTIONS[@]}")
             ;;
         mpirun) launch=(mpirun -np "$ranks" "${CANDOR_MPIRUN_OPTIONS[@]}") ;;
-        *) die "CANDOR_LAUNCHER=$launcher: must be srun or mpirun" ;;
     esac
 }
 

@@ -22,8 +22,11 @@ while (($#)); do
     case $1 in
         --help | -h) usage && exit ;;
         --dry-run) dry=yes ;;
-        --ranks) ranks=${2:?--ranks needs a list} && shift ;;
-        --weak) rows=${2:?--weak needs a number of rows} && shift ;;
+        --ranks | --weak)
+            [[ -n ${2:-} ]] || die "$1: needs a value; see jobs/scaling.sh --help"
+            if [[ $1 == --ranks ]]; then ranks=$2; else rows=$2; fi
+            shift
+            ;;
         --) shift && options=("$@") && break ;;
         -*) die "$1: no such option; see jobs/scaling.sh --help" ;;
         *) places+=("$1") ;;
@@ -33,6 +36,7 @@ done
 ((${#places[@]} == 2)) || { usage >&2; exit 2; }
 [[ -f ${places[0]} ]] || die "${places[0]}: no such study file"
 [[ -z $rows || $rows =~ ^[1-9][0-9]*$ ]] || die "--weak $rows: must be a number of rows"
+[[ -n ${places[1]} ]] || die "OUT_DIR: has an empty name; name a folder"
 study=$(realpath -- "${places[0]}")
 out=$(realpath -m -- "${places[1]}")
 site=${CANDOR_SITE:-}
@@ -40,6 +44,7 @@ site=${CANDOR_SITE:-}
 read_site "$jobs" "$site"
 if [[ -z $within ]] && ! command -v sbatch >/dev/null; then # this machine alone
     CANDOR_NODES=1 CANDOR_RANKS_PER_NODE=$(($(env -u OMP_NUM_THREADS nproc) / CANDOR_THREADS)) CANDOR_LAUNCHER=mpirun
+    ((CANDOR_RANKS_PER_NODE > 0)) || die "CANDOR_THREADS=$CANDOR_THREADS: more than the processors here"
     CANDOR_MPIRUN_OPTIONS=(--map-by "slot:PE=$CANDOR_THREADS" --bind-to core)
     within=yes
 fi

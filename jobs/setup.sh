@@ -7,13 +7,13 @@ build_packages=(
     git cmake ninja-build g++ pkg-config
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libopenblas-dev
     libboost-dev libboost-program-options-dev libtomlplusplus-dev libxxhash-dev librandom123-dev libzip-dev
-    libhwy-dev
+    libhwy-dev gnuplot-nox
 )
-# For the tests: Boost.Test, the Python references, h5diff, gnuplot, ps, the sources of a comma-decimal locale, and a
+# For the tests: Boost.Test, the Python references, h5diff, ps, the sources of a comma-decimal locale, and a
 # Slurm of several nodes.
 # shellcheck disable=SC2034
 test_packages=(
-    libboost-test-dev hdf5-tools gnuplot-nox locales procps slurm-wlm munge iproute2
+    libboost-test-dev hdf5-tools locales procps slurm-wlm munge iproute2
     python3 python3-numpy python3-scipy python3-h5py python3-statsmodels python3-sklearn python3-pandas
 )
 

@@ -22,6 +22,7 @@ while (($#)); do
 done
 ((${#places[@]} == 2)) || { usage >&2; exit 2; }
 [[ -f ${places[0]} ]] || die "${places[0]}: no such study file"
+[[ -n ${places[1]} ]] || die "OUT_DIR: has an empty name; name a folder"
 study=$(realpath -- "${places[0]}")
 out=$(realpath -m -- "${places[1]}")
 name=$(basename -- "$study" .toml)
@@ -29,7 +30,7 @@ results=$out/$name.h5
 
 site=${CANDOR_SITE:-}
 if [[ -n $site ]]; then
-    [[ -r $site ]] || die "CANDOR_SITE=$site: cannot be read"
+    [[ -f $site && -r $site ]] || die "CANDOR_SITE=$site: no file that can be read; name the settings of the site"
     site=$(realpath -- "$site")
 elif [[ -f $jobs/site.env ]]; then
     site=$jobs/site.env
@@ -68,6 +69,7 @@ submit() {
     fi
     id=$(sbatch "$@") || {
         ((${#submitted[@]} == 0)) || scancel "${submitted[@]}"
+        [[ -s $out/submitted.txt ]] || rm -f -- "$out/submitted.txt"
         die "$which: sbatch refused the job, and nothing of the study was submitted" 4
     }
     id=${id%%;*}
@@ -76,12 +78,12 @@ submit() {
 
 if [[ -z $dry ]]; then
     command -v sbatch >/dev/null || die "sbatch: not found; on a machine without Slurm use candor run itself" 4
+    queue=$(squeue --noheader --user="$(id -un)" --format=%A) || die "squeue: Slurm does not answer; try again later" 4
     if [[ ! -d $out ]]; then
         mkdir -p -- "$out" 2>/dev/null || die "$out: cannot be made; name a folder that can be written" 4
         if ((${#CANDOR_STRIPE[@]})); then lfs setstripe "${CANDOR_STRIPE[@]}" "$out" || say "$out: not striped"; fi
     fi
     touch -- "$out/submitted.txt" 2>/dev/null || die "$out: cannot be written; name another folder" 4
-    queue=$(squeue --noheader --user="$(id -un)" --format=%A) || die "squeue: Slurm does not answer; try again later" 4
     while read -r number; do
         ! grep -qE "^[^#]* $number( |\$)" "$out/submitted.txt" ||
             die "$out: job $number of it is still in the queue; wait for it, or scancel it"

@@ -63,20 +63,13 @@ Options parse_options(const std::vector<std::string>& arguments) {
     Options options;
     std::vector<std::string> only;
     po::options_description known;
-    const auto positive = [](const char* name, int& into) {
-        return po::value<int>()->value_name("N")->notifier([name, &into](int value) {
-            if (value < 1)
-                throw UsageError(std::string(name) + " " + std::to_string(value), "must be at least 1");
-            into = value;
-        });
-    };
     known.add_options()                                                           //
         ("only", po::value(&only)->value_name("A,B")->composing(), "only these")  //
-        ("rounds", positive("--rounds", options.rounds),
+        ("rounds", count_value("--rounds", options.rounds),
          "rounds of each (default: 1 or 3, so that all take a minute)")  //
-        ("threads", positive("--threads", options.threads),
+        ("threads", count_value("--threads", options.threads),
          "threads of the benchmark `threads` (default: the processors here)")  //
-        ("profile", po::value(&options.profile)->value_name("FILE"),
+        ("profile", file_value("--profile", options.profile),
          "measure what candor plan needs to know of this machine, some seconds long, and write it")  //
         ("overwrite", po::bool_switch(&options.overwrite), "replace the profile where it exists")    //
         ("json", po::bool_switch(&options.json), "for programs: an array of objects")                //
@@ -169,6 +162,7 @@ void require_profile_name(const Options& options) {
 void write_profile(const parallel::Communicator& world, const Options& options, const Log& log) {
     const double start = campaign::processor_seconds();
     require_profile_name(options);
+    campaign::require_writable_rates(options.profile);
     log.info("measuring what the pieces of a run take");
     campaign::write_rates(options.profile, bench::measure_rates(world, start, log));
     log.info("wrote " + options.profile);

@@ -11,11 +11,14 @@
 #include "candor/app/bench_command.hpp"
 #include "candor/app/calibrate_command.hpp"
 #include "candor/app/check_command.hpp"
+#include "candor/app/diff_command.hpp"
 #include "candor/app/import_command.hpp"
+#include "candor/app/manual.hpp"
 #include "candor/app/options.hpp"
 #include "candor/app/pairs_command.hpp"
 #include "candor/app/plan_command.hpp"
 #include "candor/app/program.hpp"
+#include "candor/app/report_command.hpp"
 #include "candor/app/run_command.hpp"
 #include "candor/app/show_command.hpp"
 #include "candor/app/synth_command.hpp"
@@ -39,7 +42,11 @@ constexpr Command commands[] = {
     {"run", candor::app::run_command,
      "STUDY.toml -o OUT.h5    carry out a study; under mpirun or srun, or alone"},
     {"show", candor::app::show_command,
-     "OUT.h5 [TABLE]          print results as text, csv, json, md or tex"},
+     "OUT.h5 [TABLE]          print results as text, csv, json, md or tex; how far a run is"},
+    {"report", candor::app::report_command,
+     "OUT.h5 -o DIR           tables, figures and a page of the results"},
+    {"diff", candor::app::diff_command,
+     "A.h5 B.h5               what changed between two results files, beyond the intervals or not"},
     {"pairs", candor::app::pairs_command,
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,
@@ -62,7 +69,32 @@ std::string usage() {
     }
     return text +
            "\n  candor COMMAND --help    the options of a command\n  candor --version         what this "
-           "build is\n";
+           "build is\n  candor man COMMAND       a man page: candor man run | man -l -\n  candor completion  "
+           "      completion for bash: source <(candor completion)\n";
+}
+
+candor::app::CommandHelp help_of(const Command& command) {
+    // The purpose stands behind the words that the command takes, at least two blanks further.
+    const std::string line = command.purpose;
+    const auto at = line.rfind("  ");
+    return candor::app::help_of(command.name, line.substr(at == std::string::npos ? 0 : at + 2), command.run);
+}
+
+/// `candor man COMMAND` and `candor completion`: for packagers and for the shell.
+bool tell_manual(const std::vector<std::string>& words) {
+    if (words == std::vector<std::string>{"completion"}) {
+        std::vector<candor::app::CommandHelp> all;
+        for (const Command& command : commands) all.push_back(help_of(command));
+        candor::app::write_output(candor::app::bash_completion(all));
+        return true;
+    }
+    if (words.size() != 2 || words[0] != "man") return false;
+    for (const Command& command : commands) {
+        if (words[1] != command.name) continue;
+        candor::app::write_output(candor::app::man_page(help_of(command)));
+        return true;
+    }
+    return false;
 }
 
 int dispatch(const std::vector<std::string>& words) {
@@ -74,6 +106,7 @@ int dispatch(const std::vector<std::string>& words) {
         candor::app::write_output(candor::app::version_text());
         return 0;
     }
+    if (tell_manual(words)) return 0;
     std::vector<std::string> names;
     for (const Command& command : commands) {
         if (words[0] == command.name) return command.run({words.begin() + 1, words.end()});

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
@@ -20,16 +21,15 @@ namespace {
 // Program_options wants a name for what has none; nobody types one with blanks.
 constexpr const char* places_name = "words without a dash";
 
+std::function<void(const std::string&, const po::options_description&)> help_taker;
+
 }  // namespace
 
 void add_common(po::options_description& options, CommonOptions& into) {
     options.add_options()  //
         ("set", po::value(&into.overrides)->composing()->value_name("SECTION.KEY=VALUE"),
          "override a key of the study file; may be given several times")  //
-        ("threads", po::value<int>()->value_name("N")->notifier([&into](int threads) {
-            if (threads < 1) throw UsageError("--threads " + std::to_string(threads), "must be at least 1");
-            into.threads = threads;
-        }),
+        ("threads", count_value("--threads", into.threads),
          "threads a rank (default: the rank's share of the processors)")       //
         ("quiet", po::bool_switch(&into.quiet), "warnings and errors only")    //
         ("verbose", po::bool_switch(&into.verbose), "say what is being done")  //
@@ -68,11 +68,29 @@ std::vector<std::string> parse_arguments(const std::string& command,
     return places;
 }
 
+std::int64_t parse_count(const std::string& option, const std::string& text) {
+    constexpr std::int64_t most = 1 << 20;
+    const auto count = parse_integer(text);
+    if (count && *count >= 1 && *count <= most) return *count;
+    throw UsageError(option + " " + text, "must be a whole number, 1 to " + std::to_string(most));
+}
+
+po::typed_value<std::string>* file_value(const std::string& option, std::string& into) {
+    return po::value(&into)->value_name("FILE")->notifier([option](const std::string& name) {
+        if (name.empty()) throw UsageError(option, "has an empty name; name a file");
+    });
+}
+
 void print_help(const std::string& usage, const po::options_description& options) {
+    if (help_taker) return help_taker(usage, options);
     if (parallel::launched_rank() != 0) return;  // once, not once a rank
     std::ostringstream text;
     text << usage << "\nOptions:\n" << options;
     write_output(std::move(text).str());
+}
+
+void take_help(std::function<void(const std::string&, const po::options_description&)> taker) {
+    help_taker = std::move(taker);
 }
 
 void write_output(std::string_view text) {

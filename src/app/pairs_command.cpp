@@ -84,15 +84,12 @@ Options parse_options(const std::vector<std::string>& arguments) {
          "also the plain cosine under A must be at least this")  //
         ("far-below", po::value(&far_below)->value_name("COSINE"),
          "also the plain cosine under B must be at most this")  //
-        ("study", po::value(&o.study_file)->value_name("STUDY.toml"),
+        ("study", file_value("--study", o.study_file)->value_name("STUDY.toml"),
          "where the study file is now, if it moved; only its folder matters")  //
-        ("output,o", po::value(&o.output)->value_name("FILE.csv"),
+        ("output,o", file_value("--output", o.output)->value_name("FILE.csv"),
          "write there (default: standard output)")                                        //
         ("overwrite", po::bool_switch(&o.overwrite), "replace FILE.csv where it exists")  //
-        ("threads", po::value<int>()->value_name("N")->notifier([&o](int threads) {
-            if (threads < 1) throw UsageError("--threads " + std::to_string(threads), "must be at least 1");
-            o.threads = threads;
-        }),
+        ("threads", count_value("--threads", o.threads),
          "threads a rank (default: the rank's share of the processors)")    //
         ("quiet", po::bool_switch(&o.quiet), "warnings and errors only")    //
         ("verbose", po::bool_switch(&o.verbose), "say what is being done")  //

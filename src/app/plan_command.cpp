@@ -55,13 +55,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
     std::string format;
     po::options_description known;
     known.add_options()  //
-        ("ranks", po::value<int>()->value_name("N")->notifier([&](int ranks) {
-            if (ranks < 1 || ranks > 1 << 20)
-                throw UsageError("--ranks " + std::to_string(ranks), "must be 1 to 1048576");
-            options.ranks = ranks;
-        }),
+        ("ranks", count_value("--ranks", options.ranks),
          "tell the stages at this many ranks (default: 1)")  //
-        ("profile", po::value(&options.profile)->value_name("FILE"),
+        ("profile", file_value("--profile", options.profile),
          "what candor bench --profile wrote on the machine of the run")                                //
         ("format", po::value(&format)->default_value("text"), "of TABLE: text, csv, json, md or tex")  //
         ("set", po::value(&options.overrides)->composing()->value_name("SECTION.KEY=VALUE"),

@@ -65,7 +65,10 @@ int run_command(const std::vector<std::string>& arguments) {
          "stop in good time before so much has passed, e.g. 90s, 30m, 2h or 1:30:00, keep what is finished "
          "and "
          "end with code 75 (default: what Slurm allows the job)")  //
-        ("block", po::value(&run.block_rows)->value_name("ROWS")->default_value(run.block_rows),
+        ("block",
+         count_value("--block", run.block_rows)
+             ->value_name("ROWS")
+             ->default_value(std::to_string(run.block_rows)),
          "rows of a block of similarities; changes speed and memory, never a result");
     add_common(options, common);
     const std::vector<std::string> places = parse_arguments("run", arguments, options, 1);
@@ -81,11 +84,6 @@ int run_command(const std::vector<std::string>& arguments) {
     }
     if (places.empty()) throw UsageError("candor run", "name a study file: candor run STUDY.toml -o OUT.h5");
     if (run.output.empty()) throw UsageError("candor run", "name the results file: -o OUT.h5");
-    constexpr std::int64_t most_block_rows = 1 << 20;  // a tile of this side is far beyond any use
-    if (run.block_rows < 1 || run.block_rows > most_block_rows) {
-        throw UsageError("--block " + std::to_string(run.block_rows),
-                         "must be 1 to " + std::to_string(most_block_rows));
-    }
     run.study_file = places[0];
     run.overrides = common.overrides;
     run.threads = common.threads;

@@ -6,20 +6,18 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <set>
-#include <string_view>
-#include <tuple>
 #include <utility>
-#include <variant>
 
 #include "candor/app/options.hpp"
+#include "candor/app/results_study.hpp"
+#include "candor/app/show_journal.hpp"
 #include "candor/base/error.hpp"
+#include "candor/base/log.hpp"
 #include "candor/base/text.hpp"
 #include "candor/report/overview.hpp"
 #include "candor/report/selection.hpp"
 #include "candor/report/table_format.hpp"
 #include "candor/store/results_file.hpp"
-#include "candor/study/study.hpp"
 
 namespace candor::app {
 
@@ -28,14 +26,17 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr const char* usage = R"(Usage: candor show OUT.h5 [TABLE] [options]
+       candor show OUT.h5.journal [--follow]
 
 Without TABLE: an overview of the study. With TABLE: that table. Formats text, md and tex are for people:
 rates as percentages, rounded. csv and json are for programs: as stored, every digit.
+Of a journal: what is done, running and left of a study that is being run, or was ended.
 
 Examples:
   candor show results.h5
   candor show results.h5 findings --where encoder=rad-dino --columns finding,d,d_low,d_high
   candor show results.h5 cells --format csv > cells.csv
+  candor show results.h5.journal --follow
 )";
 
 struct ShowOptions {
@@ -43,7 +44,7 @@ struct ShowOptions {
     report::Format format = report::Format::text;
     std::vector<report::Condition> where;
     std::vector<std::string> columns;
-    bool list = false, quiet = false, help = false;
+    bool list = false, follow = false, quiet = false, help = false;
 };
 
 ShowOptions parse_options(const std::vector<std::string>& arguments) {
@@ -58,8 +59,10 @@ ShowOptions parse_options(const std::vector<std::string>& arguments) {
          "only rows that hold this value, or with != do not; may be given several times: a row must "
          "meet all. Numbers compare as stored (fractions); nan is what is undefined")  //
         ("columns", po::value(&columns)->composing()->value_name("A,B,C"),
-         "only these columns, in this order")                                     //
-        ("quiet", po::bool_switch(&options.quiet), "no notes on standard error")  //
+         "only these columns, in this order")  //
+        ("follow", po::bool_switch(&options.follow),
+         "of OUT.h5.journal: go on telling how far the study is until its results are there")  //
+        ("quiet", po::bool_switch(&options.quiet), "no notes on standard error")               //
         ("help", po::bool_switch(&options.help), "this text");
     const std::vector<std::string> places = parse_arguments("show", arguments, known, 2);
     if (options.help) {
@@ -73,6 +76,16 @@ ShowOptions parse_options(const std::vector<std::string>& arguments) {
     for (const std::string& text : where) options.where.push_back(report::parse_condition(text));
     for (const std::string& text : columns) {
         for (std::string& name : split_text(text, ',')) options.columns.push_back(std::move(name));
+    }
+    if (options.follow && !is_journal(options.file)) options.file += ".journal";
+    if (is_journal(options.file)) {
+        if (!options.table.empty() || options.list || !where.empty() || !columns.empty() ||
+            options.format != report::Format::text) {
+            throw UsageError(options.file,
+                             "has no tables yet; give --follow or nothing with it, and name the results file "
+                             "once the run is finished");
+        }
+        return options;
     }
     if (options.table.empty()) {
         if (!where.empty() || !columns.empty()) {
@@ -93,62 +106,6 @@ std::int64_t terminal_width() {
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 160;  // a log or a file: what a wide terminal shows
-}
-
-std::string attribute_text(const store::ResultsReader& results, const std::string& name) {
-    const store::AttributeValue value = results.attribute("/run", name);
-    if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-    return format_real(std::get<double>(value));
-}
-
-std::string describe_run(const store::ResultsReader& results, const study::Study& study) {
-    const std::string ranks = attribute_text(results, "ranks");
-    const bool dirty = attribute_text(results, "dirty") != "0";
-    return (study.name.empty() ? "Study" : "Study " + study.name) + ", seed " + std::to_string(study.seed) +
-           "; candor " + attribute_text(results, "version") + ", commit " +
-           attribute_text(results, "commit").substr(0, 10) + (dirty ? " with changes" : "") + ", on " +
-           ranks + (ranks == "1" ? " rank" : " ranks") + ", " + attribute_text(results, "start");
-}
-
-/// Counts the distinct images and patients of a task's cases.
-report::OverviewTask describe_task(const store::ResultsReader& results, const study::Task& task) {
-    const std::string group = "/cases/" + task.id + "/";
-    const auto datasets = results.texts(group + "dataset");
-    const auto images = results.texts(group + "image_id");
-    const auto patients = results.texts(group + "patient_id");
-    std::set<std::pair<std::string_view, std::string_view>> image_set;
-    std::set<std::tuple<std::string_view, bool, std::string_view>> patient_set;
-    for (std::size_t i = 0; i < images.size(); ++i) {
-        image_set.emplace(datasets[i], images[i]);
-        const bool own = patients[i].empty();
-        patient_set.emplace(datasets[i], own, own ? images[i] : patients[i]);
-    }
-    return {task.id, task.label, static_cast<std::int64_t>(image_set.size()),
-            static_cast<std::int64_t>(patient_set.size())};
-}
-
-std::string overview_of(const store::ResultsReader& results) {
-    const study::Study study = study::parse_study(results.path(), attribute_text(results, "study"));
-    report::Overview overview;
-    overview.file = results.path();
-    overview.run = describe_run(results, study);
-    overview.rule = study::name_of(study.op.candidates);
-    overview.k = study.op.k;
-    overview.confidence = study.bootstrap.confidence;
-    overview.resamples = study.bootstrap.resamples;
-    for (const study::Task& task : study.tasks) overview.tasks.push_back(describe_task(results, task));
-    overview.cells = results.table("cells");
-    overview.findings = results.table("findings");
-    overview.task_rows = results.table("tasks");
-    overview.panels = results.table("panels");
-    overview.rules = results.table("rules");
-    overview.families = results.table("families");
-    overview.skipped = results.table("skipped");
-    overview.exclusions = results.table("exclusions");
-    overview.across = {results.table("overlap_summary"), results.table("consensus"),
-                       results.table("retention"), results.table("associations"), results.table("distances")};
-    return report::format_overview(overview, terminal_width());
 }
 
 store::ResultTable list_tables(const store::ResultsReader& results) {
@@ -191,11 +148,16 @@ store::ResultTable chosen_table(const store::ResultsReader& results, const ShowO
 int show_command(const std::vector<std::string>& arguments) {
     const ShowOptions options = parse_options(arguments);
     if (options.help) return 0;
+    if (is_journal(options.file)) {
+        const Log log(options.quiet ? Verbosity::quiet : Verbosity::normal, true);
+        options.follow ? follow_journal(options.file, log) : show_journal(options.file);
+        return 0;
+    }
     const store::ResultsReader results(options.file);
     if (options.list) {
         write_output(report::format_table(list_tables(results), options.format));
     } else if (options.table.empty()) {
-        write_output(overview_of(results));
+        write_output(report::format_overview(read_overview(results), terminal_width()));
     } else {
         write_output(report::format_table(chosen_table(results, options), options.format));
     }

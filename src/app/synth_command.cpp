@@ -49,10 +49,7 @@ int synth_command(const std::vector<std::string>& arguments) {
          "them")                                                                                        //
         ("output,o", po::value(&synth.folder)->value_name("DIR"), "the folder to write, new or empty")  //
         ("seed", po::value(&seed)->value_name("N"), "of all that is drawn (default: 42)")               //
-        ("threads", po::value<int>()->value_name("N")->notifier([&threads](int value) {
-            if (value < 1) throw UsageError("--threads " + std::to_string(value), "must be at least 1");
-            threads = value;
-        }),
+        ("threads", count_value("--threads", threads),
          "threads a rank (default: the rank's share of the processors)")  //
         ("quiet", po::bool_switch(&quiet), "warnings and errors only")    //
         ("verbose", po::bool_switch(&verbose), "say what is being done")  //

@@ -97,7 +97,9 @@ void put_association(Rows& rows, const AssociationLine& line) {
 
 instruments::TaskFigures figures_of(const study::Study& study, const TaskWork& work, const Rates& rates,
                                     const std::vector<study::Boxes>& boxes,
-                                    const std::vector<double>& retention) {
+                                    const std::vector<double>& retention,
+                                    const std::vector<std::vector<double>>& finding_auroc,
+                                    const std::vector<double>& task_auroc) {
     const study::Task& task = study.tasks[work.task];
     instruments::TaskFigures figures;
     figures.area = evidence_areas(work, task, boxes);
@@ -110,11 +112,13 @@ instruments::TaskFigures figures_of(const study::Study& study, const TaskWork& w
         if (encoder.year) here.year = static_cast<double>(*encoder.year);
         if (!rates.micro.empty()) here.d = rates.micro[e].observed;
         here.retention = retention[e];
+        here.task_auroc = task_auroc[e];
         for (std::size_t i = 0; i < rates.findings.size(); ++i) {
             instruments::CellFigures& cell = figures.cells.emplace_back();
             cell.encoder = e;
             cell.finding = rates.findings[i];
             cell.d = rates.finding[e][i].observed;
+            cell.task_auroc = finding_auroc[e][cell.finding];
         }
     }
     return figures;
@@ -349,8 +353,10 @@ TestFamily test_together(const study::Study& study, std::vector<AssociationLine>
 
 AssociationTables association_tables(const study::Study& study, const std::vector<TaskWork>& work,
                                      const Counted& counted, const std::vector<study::Boxes>& boxes,
-                                     const std::vector<std::vector<double>>& retention) {
-    CANDOR_REQUIRE(retention.size() == work.size() && boxes.size() == study.datasets.size(),
+                                     const std::vector<std::vector<double>>& retention,
+                                     const TaskAurocs& aurocs) {
+    CANDOR_REQUIRE(retention.size() == work.size() && aurocs.task.size() == work.size() &&
+                       aurocs.finding.size() == work.size() && boxes.size() == study.datasets.size(),
                    std::to_string(retention.size()) + " of " + std::to_string(work.size()) + " tasks, " +
                        std::to_string(boxes.size()) + " of " + std::to_string(study.datasets.size()) +
                        " datasets");
@@ -361,8 +367,8 @@ AssociationTables association_tables(const study::Study& study, const std::vecto
     for (std::size_t w = 0; w < work.size(); ++w) {
         const study::Task& task = study.tasks[work[w].task];
         const Rates rates = rates_of(task, w, counted);
-        for (const instruments::Association& one :
-             instruments::associations(figures_of(study, work[w], rates, boxes, retention[w]))) {
+        for (const instruments::Association& one : instruments::associations(
+                 figures_of(study, work[w], rates, boxes, retention[w], aurocs.finding[w], aurocs.task[w]))) {
             associations.push_back({task.id, one, {}});
         }
         add_distances(study, task, rates, distances, out.families);

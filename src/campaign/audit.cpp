@@ -32,6 +32,22 @@ std::vector<TableRow> rows_in_use(const study::Study& study, const std::vector<s
     return {rows.begin(), rows.end()};
 }
 
+/// Table rows of `dataset` that heads of any task with `encoder` may learn from.
+std::set<TableRow> head_rows_in_use(const study::Study& study,
+                                    const std::vector<std::vector<study::HeadRows>>& heads,
+                                    std::size_t encoder, std::size_t dataset) {
+    std::set<TableRow> rows;
+    for (std::size_t t = 0; t < heads.size(); ++t) {
+        if (std::ranges::find(study.tasks[t].encoders, encoder) == study.tasks[t].encoders.end()) continue;
+        for (const study::HeadRows& draft : heads[t]) {
+            if (draft.dataset != dataset) continue;
+            rows.insert(draft.training.rows.begin(), draft.training.rows.end());
+            rows.insert(draft.validation.rows.begin(), draft.validation.rows.end());
+        }
+    }
+    return rows;
+}
+
 bool tasks_use(const study::Study& study, std::size_t encoder, std::size_t dataset) {
     return std::ranges::any_of(study.tasks, [&](const study::Task& task) {
         const std::vector<std::size_t> datasets = study::pool_datasets(study, task);
@@ -112,8 +128,10 @@ struct FileAudit {
     std::vector<std::int64_t> missing_rows, bad_rows;  // table rows in use
 };
 
+/// @param pool_rows  what the reports and hashes are of. @param head_rows  looked at for faults alone
 FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_t dataset,
-                     const std::vector<TableRow>& in_use, std::vector<std::uint64_t>& hashes) {
+                     const std::vector<TableRow>& pool_rows, std::set<TableRow> head_rows,
+                     std::vector<std::uint64_t>& hashes) {
     const study::Table& table = inputs.tables[dataset];
     const store::FeatureFile& file = features.file(dataset);
     const Join& join = features.join(dataset);
@@ -132,15 +150,19 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
 
     std::vector<FeatureRow> present;
     std::vector<std::int64_t> present_rows;
-    for (const TableRow row : in_use) {
+    std::vector<bool> of_pool;
+    head_rows.insert(pool_rows.begin(), pool_rows.end());
+    for (const TableRow row : head_rows) {
+        const bool in_pool = std::ranges::binary_search(pool_rows, row);
         const std::int64_t at = join.feature_row[static_cast<std::size_t>(row.value)];
         if (at >= 0) {
             present.push_back(FeatureRow(at));
             present_rows.push_back(row.value);
+            of_pool.push_back(in_pool);
             continue;
         }
         audit.missing_rows.push_back(row.value);
-        if (report.missing_ids.size() < ids_named) {
+        if (in_pool && report.missing_ids.size() < ids_named) {
             report.missing_ids.push_back(table.image[static_cast<std::size_t>(row.value)]);
         }
     }
@@ -153,6 +175,10 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
     report.norm_low = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < seen.size(); ++i) {
         const std::int64_t row = present_rows[i];
+        if (!of_pool[i]) {
+            if (seen[i].bad) audit.bad_rows.push_back(row);
+            continue;
+        }
         hashes[static_cast<std::size_t>(row)] = seen[i].hash;
         if (!seen[i].bad) {
             report.norm_low = std::min(report.norm_low, seen[i].norm);
@@ -231,6 +257,30 @@ void flag(const study::Study& study, const std::vector<study::Pool>& drafts, std
     }
 }
 
+/// The same of the rows that heads learn from.
+void flag_head_rows(const study::Study& study, const std::vector<std::vector<study::HeadRows>>& heads,
+                    std::size_t encoder, std::size_t dataset, const std::vector<std::int64_t>& rows,
+                    std::vector<bool> study::FeatureFaults::*which,
+                    std::vector<std::vector<FeatureAudit::HeadFaults>>& faults) {
+    if (rows.empty()) return;
+    const std::set<std::int64_t> named(rows.begin(), rows.end());
+    const auto flag_side = [&](const study::HeadSide& side, study::FeatureFaults& of_side) {
+        std::vector<bool>& flags = of_side.*which;
+        flags.resize(side.rows.size());
+        for (std::size_t i = 0; i < flags.size(); ++i) {
+            if (named.contains(side.rows[i].value)) flags[i] = true;
+        }
+    };
+    for (std::size_t t = 0; t < heads.size(); ++t) {
+        if (std::ranges::find(study.tasks[t].encoders, encoder) == study.tasks[t].encoders.end()) continue;
+        for (std::size_t d = 0; d < heads[t].size(); ++d) {
+            if (heads[t][d].dataset != dataset) continue;
+            flag_side(heads[t][d].training, faults[t][d].training);
+            flag_side(heads[t][d].validation, faults[t][d].validation);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<DataError> FeatureAudit::problems(const study::Study& study) const {
@@ -256,7 +306,9 @@ std::vector<DataError> FeatureAudit::problems(const study::Study& study) const {
 }
 
 FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Inputs& inputs,
-                                const std::vector<study::Pool>& drafts, parallel::StopRequest& stop) {
+                                const std::vector<study::Pool>& drafts,
+                                const std::vector<std::vector<study::HeadRows>>& heads,
+                                parallel::StopRequest& stop) {
     const study::Study& study = inputs.study;
     FeatureAudit audit;
     ByteWriter mine;
@@ -266,14 +318,16 @@ FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Input
         for (std::size_t dataset = 0; dataset < study.datasets.size(); ++dataset) {
             if (!tasks_use(study, encoder, dataset)) continue;
             if (stop.requested()) break;
-            put_audit(mine, encoder, dataset,
-                      audit_file(inputs, features, dataset, rows_in_use(study, drafts, encoder, dataset),
-                                 audit.hashes[encoder][dataset]));
+            put_audit(
+                mine, encoder, dataset,
+                audit_file(inputs, features, dataset, rows_in_use(study, drafts, encoder, dataset),
+                           head_rows_in_use(study, heads, encoder, dataset), audit.hashes[encoder][dataset]));
         }
     }
 
     stop.rendezvous();
     audit.faults.resize(drafts.size());
+    for (const std::vector<study::HeadRows>& of_task : heads) audit.head_faults.emplace_back(of_task.size());
     std::map<std::pair<std::size_t, std::size_t>, FeatureReport> ordered;
     for (const std::string& bytes : world.all_gather(mine.take())) {
         ByteReader in(bytes);
@@ -284,6 +338,10 @@ FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Input
             flag(study, drafts, encoder, dataset, file.missing_rows, &study::FeatureFaults::missing,
                  audit.faults);
             flag(study, drafts, encoder, dataset, file.bad_rows, &study::FeatureFaults::bad, audit.faults);
+            flag_head_rows(study, heads, encoder, dataset, file.missing_rows, &study::FeatureFaults::missing,
+                           audit.head_faults);
+            flag_head_rows(study, heads, encoder, dataset, file.bad_rows, &study::FeatureFaults::bad,
+                           audit.head_faults);
             ordered.emplace(std::pair(encoder, dataset), std::move(file.report));
         }
     }

@@ -9,6 +9,7 @@
 #include "candor/base/text.hpp"
 #include "candor/campaign/audit.hpp"
 #include "candor/campaign/erased_audit_mpi.hpp"
+#include "candor/campaign/head_work.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/lines.hpp"
 #include "candor/campaign/result_tables.hpp"
@@ -278,7 +279,9 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
     Inputs inputs = load_inputs_mpi(world, study_file, overrides);
     tell_leaks(inputs, report);
     std::vector<study::Pool> drafts;
+    std::vector<std::vector<study::HeadRows>> heads;
     for (const study::Task& task : inputs.study.tasks) {
+        heads.push_back(study::draft_head_rows(inputs.study, task, inputs.tables));
         try {
             drafts.push_back(study::draft_pool(inputs.study, task, inputs.tables));
         } catch (const DataError& problem) {
@@ -291,7 +294,7 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
     }
     log.detail("reading and checking the features");
     parallel::StopRequest never;
-    const FeatureAudit audit = audit_features_mpi(world, inputs, drafts, never);
+    const FeatureAudit audit = audit_features_mpi(world, inputs, drafts, heads, never);
     for (const DataError& problem : audit.problems(inputs.study))
         report.problems.emplace_back(problem.what());
     const ErasedAudit erased = audit_erased_mpi(world, inputs, drafts, never);
@@ -303,6 +306,7 @@ CheckReport check_mpi(const parallel::Communicator& world, const std::string& st
     for (std::size_t t = 0; t < drafts.size(); ++t) {
         study::Pool pool = study::final_pool(inputs.study, inputs.study.tasks[t], drafts[t], audit.faults[t]);
         erased.count_exclusions(inputs.study, t, pool);
+        final_heads(inputs, inputs.study.tasks[t], heads[t], audit.head_faults[t], pool);
         work.push_back(make_work(inputs.study, t, std::move(pool)));
         if (const auto fault = why_nothing_is_scored(inputs.study, work.back()))
             report.problems.push_back(inputs.study.file + ": " + *fault);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "candor/base/error.hpp"
+#include "candor/base/sum.hpp"
 
 namespace candor::campaign {
 
@@ -111,6 +112,39 @@ neighbors::StoredRows EncoderFeatures::read(const study::Pool& pool, std::span<c
     const auto count = std::ssize(rows);
     if (shape.doubles) return read_all<double>(*this, wanted, target, count, shape.dimension);
     return read_all<float>(*this, wanted, target, count, shape.dimension);
+}
+
+neighbors::StoredRows EncoderFeatures::stored_rows(std::size_t dataset, std::span<const TableRow> rows) {
+    std::map<std::size_t, std::vector<FeatureRow>> wanted;
+    std::map<std::size_t, std::vector<std::int64_t>> target;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        wanted[dataset].emplace_back(join(dataset).feature_row[static_cast<std::size_t>(rows[i].value)]);
+        target[dataset].push_back(static_cast<std::int64_t>(i));
+    }
+    const store::FeatureFile& here = file(dataset);
+    if (here.type() == store::ElementType::float64)
+        return read_all<double>(*this, wanted, target, std::ssize(rows), here.dimension());
+    return read_all<float>(*this, wanted, target, std::ssize(rows), here.dimension());
+}
+
+Matrix<float> EncoderFeatures::unit_rows(std::size_t dataset, std::span<const TableRow> rows) {
+    const store::FeatureFile& features = file(dataset);
+    std::vector<FeatureRow> which;
+    for (const TableRow row : rows)
+        which.emplace_back(join(dataset).feature_row[static_cast<std::size_t>(row.value)]);
+    Matrix<float> out(std::ssize(rows), features.dimension());
+    const auto put = [&]<class T>(std::int64_t row, std::span<const T> values) {
+        const double length = norm(values);
+        const std::span<float> unit = out.row(row);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            unit[i] = static_cast<float>(static_cast<double>(values[i]) / length);
+    };
+    if (features.type() == store::ElementType::float64) {
+        features.visit(which, store::TakeRow<double>(put));
+    } else {
+        features.visit(which, store::TakeRow<float>(put));
+    }
+    return out;
 }
 
 neighbors::StoredRows ContextRows::read(std::span<const ContextRow> which) const {

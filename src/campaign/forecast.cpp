@@ -8,8 +8,11 @@
 #include <tuple>
 
 #include "candor/base/memory.hpp"
+#include "candor/campaign/detection_work.hpp"
+#include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/instruments/detection.hpp"
 #include "candor/instruments/discordance.hpp"
 #include "candor/instruments/tally.hpp"
 #include "candor/neighbors/census_rows.hpp"
@@ -86,14 +89,6 @@ std::vector<neighbors::Question> questions_of_group(const TaskWork& work, const 
     return questions;
 }
 
-/// Ways of counting a cell: one a rule that scores it.
-std::int64_t rules_of(const TaskWork& work, const study::Cell& cell) {
-    return std::ranges::count_if(work.rules, [&](study::Rule rule) {
-        return std::ranges::any_of(cell.candidates,
-                                   [&](const study::Candidates& c) { return !c.unscored && c.rule == rule; });
-    });
-}
-
 }  // namespace
 
 const StageForecast* Forecast::stage(const std::string& name) const {
@@ -108,7 +103,17 @@ Player::Player(const PlannedStudy& study, const MachineRates& rates) : study_(st
     resident_ = resident_bytes();
     const double start = processor_seconds();
     plan_ = list_search(of(), study.work, study.dimensions, options);
+    training_plan_ = list_search(study.training_study, study.training, study.dimensions, options);
     listing_seconds_ = processor_seconds() - start;
+    for (const SearchGroup& group : training_plan_.groups) {
+        const TaskWork& work = study.training[group.work];
+        const std::size_t encoder = of().tasks[work.task].encoders[group.encoder];
+        training_least_ = std::max(
+            training_least_, neighbors::least_memory(
+                                 std::ssize(work.contexts[static_cast<std::size_t>(group.context)].rows),
+                                 study.dimensions[encoder], study.width(of().tasks[work.task], encoder) > 4,
+                                 questions_of_group(work, group), of().op.k, options));
+    }
 
     std::map<std::tuple<std::size_t, std::int32_t, std::size_t>, std::size_t> known;
     std::map<std::pair<std::size_t, std::int64_t>, std::pair<std::int64_t, std::int64_t>> memory;
@@ -149,6 +154,7 @@ double Player::drawing(std::size_t work) const {
 Forecast Player::play(int ranks) {
     const double start = processor_seconds();
     place_search(plan_, ranks);
+    place_search(training_plan_, ranks);
     placing_seconds_ = processor_seconds() - start;
     Forecast forecast;
     forecast.ranks = ranks;
@@ -158,6 +164,10 @@ Forecast Player::play(int ranks) {
     play_count(forecast);
     play_overlap(forecast);
     play_retention(forecast);
+    play_heads(forecast);
+    play_detection(forecast);
+    play_training(forecast);
+    play_selection(forecast);
     play_tables(forecast);
     play_write(forecast);
     play_memory(forecast);
@@ -414,6 +424,111 @@ void Player::play_retention(Forecast& forecast) const {
     ranks.into(begin(forecast, "retention"));
 }
 
+/// Trainings are placed as train_heads_mpi does; their products are taken to be as fast as the search's, the
+/// resamples to be shared evenly.
+void Player::play_heads(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    const std::vector<HeadJob> jobs = head_jobs(of(), study_.work, study_.heads);
+    std::vector<double> costs;
+    double flops = 0;
+    for (const HeadJob& job : jobs) {
+        const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
+        costs.push_back(head_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+        flops += costs.back();
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    std::map<std::size_t, double> resampled;  // by work: test rows of all heads
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const HeadJob& job = jobs[j];
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        const std::size_t encoder = task.encoders[job.encoder];
+        const double a_pair = 2 * real(study_.dimensions[encoder]);
+        ranks.add(static_cast<std::size_t>(placed[j]), costs[j] / a_pair * of_encoder_[encoder].product);
+        if (job.member == 0)
+            resampled[job.work] +=
+                real(std::ssize(task.findings)) * real(std::ssize(study_.heads[job.work][job.dataset].test));
+    }
+    for (const auto& [work, rows] : resampled) {
+        ranks.add_fixed_everywhere(drawing(work));
+        for (int rank = 0; rank < forecast.ranks; ++rank)
+            ranks.add(static_cast<std::size_t>(rank),
+                      rows * real(of().bootstrap.resamples) * rates_.pair / real(forecast.ranks));
+    }
+    StageForecast& stage = begin(forecast, "heads");
+    ranks.into(stage);
+    stage.flops = flops;
+}
+
+/// Jobs are placed as detection_mpi does; products as in `play_heads`, and each rank resamples its own jobs:
+/// a sorted pass a score for AUROC and another for AURC, which draws the weights anew.
+void Player::play_detection(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    const std::vector<DetectionJob> jobs = detection_jobs(of(), study_.work, study_.heads);
+    std::vector<double> costs;
+    for (const DetectionJob& job : jobs) {
+        const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
+        costs.push_back(detection_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const DetectionJob& job = jobs[j];
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        const std::size_t encoder = task.encoders[job.encoder];
+        const double findings = real(std::ssize(task.findings));
+        const double rows = findings * real(std::ssize(study_.heads[job.work][job.dataset].test));
+        ranks.add(static_cast<std::size_t>(placed[j]),
+                  costs[j] / (2 * real(study_.dimensions[encoder])) * of_encoder_[encoder].product +
+                      rows * 2 * real(instruments::detection_scores) * real(of().bootstrap.resamples) *
+                          rates_.pair +
+                      (1 + findings) * drawing(job.work));
+    }
+    StageForecast& stage = begin(forecast, "detection");
+    ranks.into(stage);
+    stage.flops = std::accumulate(costs.begin(), costs.end(), 0.0);
+}
+
+/// The search among training rows: products, and what its queries keep and decide.
+void Player::play_training(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    double flops = 0;
+    std::size_t last = static_cast<std::size_t>(-1);
+    for (std::size_t t = 0; t < training_plan_.tasks.size(); ++t) {
+        const SearchTask& task = training_plan_.tasks[t];
+        const SearchGroup& group = training_plan_.groups[task.group];
+        const TaskWork& work = study_.training[group.work];
+        const SearchRates& rates = of_encoder_[of().tasks[work.task].encoders[group.encoder]];
+        const auto rank = static_cast<std::size_t>(training_plan_.rank[t]);
+        ranks.add(rank, task.encounter.products * rates.product);
+        if (task.group != last)
+            ranks.add(rank, campaign::shape_of(work, group).asked * (rates.fill + rates.decide));
+        last = task.group;
+        flops += task.flops;
+    }
+    StageForecast& stage = begin(forecast, "search, training rows");
+    ranks.into(stage);
+    stage.flops = flops;
+}
+
+/// The heads of a dataset are one rank's: a sum an encoder, and some, of all rows and resamples.
+void Player::play_selection(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    std::vector<double> costs, seconds;
+    for (const DetectionJob& job : detection_jobs(of(), study_.work, study_.heads)) {
+        const study::Task& task = of().tasks[study_.work[job.work].task];
+        if (job.encoder > 0 || task.encoders.size() < 2) continue;
+        const double rows =
+            real(std::ssize(task.findings)) * real(std::ssize(study_.heads[job.work][job.dataset].test));
+        const double encoders = real(std::ssize(task.encoders));
+        costs.push_back(rows * encoders);
+        seconds.push_back(rows * 2 * encoders * real(of().bootstrap.resamples) * rates_.sum +
+                          drawing(job.work));
+    }
+    const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
+    for (std::size_t j = 0; j < placed.size(); ++j)
+        ranks.add(static_cast<std::size_t>(placed[j]), seconds[j]);
+    ranks.into(begin(forecast, "selection"));
+}
+
 /// Rank 0 summarises findings, tasks, panels and distances.
 void Player::play_tables(Forecast& forecast) const {
     OnRanks ranks(forecast.ranks);
@@ -449,56 +564,23 @@ void Player::play_write(Forecast& forecast) const {
 /// What a rank holds of tables and pools, its largest census, and what it found; then what it counts.
 void Player::play_memory(Forecast& forecast) const {
     const auto count = static_cast<std::size_t>(forecast.ranks);
-    std::vector<std::int64_t> census(count), least(count), found(count), counted(count);
-    // Tallies of a rank: of the cells of the task that has most of them, and of all findings.
-    std::vector<std::int64_t> tallied(count), sent(count);
-    const auto widen = [&](std::size_t rank, std::size_t group) {
-        census[rank] = std::max(census[rank], full_memory_[group]);
-        least[rank] = std::max(least[rank], least_memory_[group]);
-    };
-    for (std::size_t t = 0; t < plan_.tasks.size(); ++t)
-        widen(static_cast<std::size_t>(plan_.rank[t]), plan_.tasks[t].group);
-    const auto owner = counting_owners(of(), study_.work, forecast.ranks);
-    std::int64_t gathered = 0;
-    for (std::size_t w = 0; w < study_.work.size(); ++w) {
-        const TaskWork& work = study_.work[w];
-        const std::int64_t of_tally =
-            of().bootstrap.resamples * static_cast<std::int64_t>(sizeof(instruments::Counts));
-        std::map<std::int32_t, std::int64_t> findings;  // rules that score some cell of each
-        for (const study::Cell& cell : work.cells) {
-            if (!cell.scored() || cell.pooled_reference) continue;
-            findings[cell.finding] = std::max(findings[cell.finding], rules_of(work, cell));
-        }
-        std::vector<std::int64_t> tallied_here(count);
-        for (std::size_t e = 0; e < of().tasks[work.task].encoders.size(); ++e) {
-            for (const study::Cell& cell : work.cells) {
-                if (!cell.scored()) continue;
-                const auto rank =
-                    static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(cell.finding)));
-                found[rank] +=
-                    std::ssize(cell.queries) * static_cast<std::int64_t>(sizeof(instruments::Discordance)) +
-                    cell.positive_queries * std::ssize(cell.candidates);
-                tallied_here[rank] += rules_of(work, cell) * of_tally;
-            }
-            for (const auto& [finding, rules] : findings) {
-                sent[static_cast<std::size_t>(owner(w, e, static_cast<std::size_t>(finding)))] +=
-                    rules * of_tally;
-                gathered += rules * of_tally;
-            }
-        }
-        for (std::size_t rank = 0; rank < count; ++rank)
-            tallied[rank] = std::max(tallied[rank], tallied_here[rank]);
+    std::vector<std::int64_t> census(count), least(count);
+    for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
+        const auto rank = static_cast<std::size_t>(plan_.rank[t]);
+        census[rank] = std::max(census[rank], full_memory_[plan_.tasks[t].group]);
+        least[rank] = std::max(least[rank], least_memory_[plan_.tasks[t].group]);
     }
-    // What is sent is written to bytes that double where they grow. On rank 0 there are for a while its own,
-    // those of all ranks, and the numbers.
-    for (std::size_t rank = 0; rank < count; ++rank) counted[rank] = tallied[rank] + 2 * sent[rank];
-    counted[0] = std::max(counted[0], 2 * sent[0] + 2 * gathered);
-    for (std::size_t rank = 0; rank < count; ++rank) {
-        const std::int64_t beside = resident_ + found[rank];
-        forecast.memory = std::max(forecast.memory, beside + std::max(census[rank], counted[rank]));
-        forecast.least_memory = std::max(
-            forecast.least_memory, beside + memory_beside_search + std::max(least[rank], counted[rank]));
-    }
+    const HeldMemory held = held_memory(of(), study_.work, forecast.ranks);
+    for (std::size_t rank = 0; rank < count; ++rank)
+        forecast.memory =
+            std::max(forecast.memory, held.found[rank] + std::max(census[rank], held.counted[rank]));
+    const std::int64_t heads =
+        head_memory(of(), study_.work, study_.heads, study_.dimensions, forecast.ranks, 1);
+    forecast.memory = std::max(forecast.memory, std::ranges::max(held.found) + heads);
+    forecast.memory += resident_ + memory_beside_search;
+    // A bound holds for every rank, whichever gets the largest census.
+    forecast.least_memory = resident_ + memory_beside_search +
+                            held.most(std::ranges::max(least), std::max(heads, training_least_));
 }
 
 }  // namespace candor::campaign

@@ -31,12 +31,20 @@ std::string read_file(const std::string& path) {
     return std::move(bytes).str();
 }
 
+std::string read_named_file(const std::string& path) {
+    try {
+        return read_file(path);
+    } catch (const DataError& error) {
+        throw UsageError(path, error.fault());
+    }
+}
+
 namespace {
 
-/// Bytes of `path` on every rank; `files` notes them.
+/// Bytes of `path`, read by `read`, on every rank; `files` notes them.
 std::string share_file(const parallel::Communicator& world, const std::string& path,
-                       std::vector<InputFile>& files) {
-    std::string bytes = parallel::on_root(world, [&] { return read_file(path); });
+                       std::vector<InputFile>& files, std::string (*read)(const std::string&) = read_file) {
+    std::string bytes = parallel::on_root(world, [&] { return read(path); });
     files.push_back({path, static_cast<std::int64_t>(bytes.size()),
                      digest(std::as_bytes(std::span<const char>(bytes))).hex()});
     return bytes;
@@ -54,7 +62,7 @@ void merge(std::vector<std::string>& names, const std::vector<std::string>& more
 Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,
                        const std::vector<std::string>& overrides) {
     std::vector<InputFile> files;
-    const std::string text = share_file(world, study_file, files);
+    const std::string text = share_file(world, study_file, files, read_named_file);
     Inputs inputs = load_tables_mpi(world, study::parse_study(study_file, text, overrides));
     inputs.files.insert(inputs.files.begin(), files.front());
     return inputs;

@@ -89,7 +89,40 @@ toml::table parse_toml(const std::string& file, std::string_view text) {
     }
 }
 
+bool is_possible(double value) {
+    return value >= least_rate && value <= most_rate;
+}
+
+std::string possible() {
+    return format_real(least_rate) + " to " + format_real(most_rate);
+}
+
+/// Begins the part of a profile; @throws MachineError where that cannot be written.
+void write_part(const std::string& path, const std::string& text) {
+    errno = 0;
+    std::ofstream out(store::part_of(path), std::ios::binary);
+    out << text;
+    out.close();
+    if (out) return;
+    const int why = errno != 0 ? errno : EIO;
+    store::discard(path);
+    throw MachineError(path, std::string("cannot be written: ") + std::strerror(why),
+                       "name a file in a folder that exists and can be written");
+}
+
 }  // namespace
+
+std::string first_impossible(const MachineRates& rates) {
+    for (const Named& one : numbers) {
+        if (!is_possible(rates.*one.value)) return one.key;
+    }
+    for (const NamedOfSearch& one : of_search) {
+        for (const SearchRates& of : rates.search) {
+            if (!is_possible(of.*one.value)) return one.key;
+        }
+    }
+    return {};
+}
 
 SearchRates MachineRates::at(std::int64_t dimension) const {
     CANDOR_REQUIRE(!search.empty(), "no rates of a search");
@@ -135,17 +168,22 @@ std::string format_rates(const MachineRates& rates) {
 
 MachineRates parse_rates(const std::string& file, std::string_view text) {
     const toml::table root = parse_toml(file, text);
+    if (!root.contains("machine") || !root.contains("seconds") || !root.contains("search")) {
+        throw UsageError(file, "is no profile of candor bench; candor bench --profile FILE writes one");
+    }
     const std::set<std::string> none;
     study::Section whole(root, file, "", none);
     MachineRates rates;
     whole.text("machine", rates.machine, study::Need::required);
+    whole.require(std::ranges::none_of(rates.machine, [](unsigned char c) { return c < ' ' || c == 0x7f; }),
+                  "machine", "must be one line without control characters");
     study::Section seconds = whole.table("seconds", study::Need::required);
     study::Section search = whole.table("search", study::Need::required);
     whole.finish();
     const auto positive = [](study::Section& section, const char* key, double& value) {
         section.require(section.has(key), key, "is missing; measure anew with candor bench --profile");
         section.real(key, value);
-        section.require(value > 0, key, "must be above 0");
+        section.require(is_possible(value), key, "must be " + possible());
     };
     for (const Named& one : numbers) positive(seconds, one.key, rates.*one.value);
     seconds.finish();
@@ -162,9 +200,8 @@ MachineRates parse_rates(const std::string& file, std::string_view text) {
     for (const NamedOfSearch& one : of_search) {
         std::vector<double> values;
         search.reals(one.key, values);
-        search.require(
-            values.size() == dimension.size() && std::ranges::all_of(values, [](double v) { return v > 0; }),
-            one.key, "must list a number above 0 for each dimension");
+        search.require(values.size() == dimension.size() && std::ranges::all_of(values, is_possible), one.key,
+                       "must list a number for each dimension, " + possible());
         for (std::size_t i = 0; i < values.size(); ++i) rates.search[i].*one.value = values[i];
     }
     search.finish();
@@ -176,21 +213,18 @@ bool is_rates_file(const std::string& path) {
 }
 
 MachineRates read_rates(const std::string& path) {
-    return parse_rates(path, read_file(path));
+    return parse_rates(path, read_named_file(path));
+}
+
+void require_writable_rates(const std::string& path) {
+    store::require_output_name(path);
+    write_part(path, {});
+    store::discard(path);
 }
 
 void write_rates(const std::string& path, const MachineRates& rates) {
     store::require_output_name(path);
-    const std::string part = store::part_of(path);
-    errno = 0;
-    std::ofstream out(part, std::ios::binary);
-    out << format_rates(rates);
-    out.close();
-    if (!out) {
-        const int why = errno != 0 ? errno : EIO;
-        store::discard(path);
-        throw MachineError(path, std::string("cannot be written: ") + std::strerror(why));
-    }
+    write_part(path, format_rates(rates));
     store::publish(path);
 }
 

@@ -378,7 +378,7 @@ store::ResultTable pairs_mpi(const parallel::Communicator& world, const std::str
                              const std::string& study_file, const PairsQuestion& question, const Log& log) {
     const RecordedStudy recorded = read_record_mpi(world, results, study_file);
     require_known(recorded.study, question);
-    linalg::open_blas();
+    linalg::open_blas(question.search.threads);
     const Prepared prepared = reopen_mpi(world, recorded, log);
     return list_pairs_mpi(world, prepared.inputs, prepared.work, question, log);
 }

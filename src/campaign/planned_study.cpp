@@ -4,6 +4,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/campaign/training_work.hpp"
 #include "candor/store/element.hpp"
 
 namespace candor::campaign {
@@ -69,10 +70,16 @@ PlannedStudy plan_study_mpi(const parallel::Communicator& world, const std::stri
     const double pools = processor_seconds();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
         const study::Pool draft = study::draft_pool(study, study.tasks[t], plan.inputs.tables);
-        plan.work.push_back(make_work(study, t, study::final_pool(study, study.tasks[t], draft, {})));
+        study::Pool pool = study::final_pool(study, study.tasks[t], draft, {});
+        const auto heads = study::draft_head_rows(study, study.tasks[t], plan.inputs.tables);
+        const std::vector<FeatureAudit::HeadFaults> no_faults(heads.size());
+        plan.heads.push_back(final_heads(plan.inputs, study.tasks[t], heads, no_faults, pool));
+        plan.work.push_back(make_work(study, t, std::move(pool)));
         if (const auto fault = why_nothing_is_scored(study, plan.work.back()))
             throw DataError({study.file}, *fault, "candor check lists every cell with its reason");
     }
+    plan.training_study = training_study(study);
+    plan.training = training_work(plan.inputs, plan.training_study, plan.work, plan.heads);
     plan.pools_seconds = processor_seconds() - pools;
     return plan;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <limits>
 
 #include "candor/base/memory.hpp"
 #include "candor/linalg/gemm.hpp"
@@ -130,6 +131,108 @@ void write_cases(store::ResultsWriter& file, const parallel::Communicator& world
     }
 }
 
+/// The rows of one dataset's heads: validation, then test.
+void write_head_rows(store::ResultsWriter& file, const parallel::Communicator& world,
+                     const Prepared& prepared, const TaskWork& work, const study::HeadRows& rows,
+                     const std::string& group) {
+    const Inputs& inputs = prepared.inputs;
+    const study::Table& table = inputs.tables[rows.dataset];
+    const std::int64_t validation = std::ssize(rows.validation.rows),
+                       all = validation + std::ssize(rows.test);
+    std::vector<std::string> image, patient, context, split;
+    const auto add = [&](TableRow row, std::int32_t position, const char* name) {
+        image.push_back(table.image[static_cast<std::size_t>(row.value)]);
+        patient.push_back(table.patient[static_cast<std::size_t>(row.value)]);
+        context.push_back(position < 0 ? "" : work.pool.contexts[static_cast<std::size_t>(position)]);
+        split.emplace_back(name);
+    };
+    if (world.rank() == 0) {
+        for (std::size_t i = 0; i < rows.validation.rows.size(); ++i)
+            add(rows.validation.rows[i], rows.validation.context[i], "val");
+        for (const PoolRow row : rows.test) {
+            const auto at = static_cast<std::size_t>(row.value);
+            add(work.pool.table_row[at], work.pool.context[at], "test");
+        }
+    }
+    file.texts(group + "image_id", image);
+    file.texts(group + "patient_id", patient);
+    file.texts(group + "context", context);
+    file.texts(group + "split", split);
+    const std::size_t findings = rows.validation.labels.size();
+    std::vector<std::vector<double>> labels(world.rank() == 0 ? findings : 0);
+    std::vector<store::ResultsWriter::Piece> pieces;
+    for (std::size_t f = 0; f < labels.size(); ++f) {
+        const auto put_label = [&](std::int8_t label) {
+            labels[f].push_back(label < 0 ? std::numeric_limits<double>::quiet_NaN() : label);
+        };
+        for (const std::int8_t label : rows.validation.labels[f]) put_label(label);
+        for (const PoolRow row : rows.test)
+            put_label(work.pool.labels[f][static_cast<std::size_t>(row.value)]);
+        pieces.push_back({static_cast<std::int64_t>(f), 0, labels[f]});
+    }
+    file.matrix(group + "label", static_cast<std::int64_t>(findings), all);
+    file.write(group + "label", pieces);
+}
+
+/// What the heads of one dataset say of its validation and test rows, and what detection says of the latter.
+void write_heads(store::ResultsWriter& file, const parallel::Communicator& world, const Prepared& prepared,
+                 std::size_t w, std::size_t d, const RecordedHeads& heads) {
+    const study::Study& study = prepared.inputs.study;
+    const TaskWork& work = prepared.work[w];
+    const study::Task& task = study.tasks[work.task];
+    const study::HeadRows& rows = prepared.heads[w][d];
+    const std::string group = "/heads/" + task.id + "/" + study.datasets[rows.dataset].id + "/";
+    std::vector<std::string> encoders;
+    for (const std::size_t e : task.encoders) encoders.push_back(study.encoders[e].id);
+    file.texts(group + "encoder", encoders);
+    file.texts(group + "finding", task.findings);
+    write_head_rows(file, world, prepared, work, rows, group);
+
+    const auto findings = std::ssize(task.findings);
+    const std::int64_t validation = std::ssize(rows.validation.rows),
+                       all = validation + std::ssize(rows.test);
+    const auto write = [&](const std::string& name, const std::vector<store::ResultsWriter::Piece>& pieces) {
+        file.matrix(group + name, std::ssize(task.encoders) * findings, all);
+        file.write(group + name, pieces);
+    };
+    const auto row_of = [&](std::size_t encoder, std::int64_t f) {
+        return static_cast<std::int64_t>(encoder) * findings + f;
+    };
+    const std::vector<std::size_t> tested = test_among(asked_rows(study, work.pool, rows), rows);
+    for (const instruments::HeadKind kind : head_kinds(study)) {
+        std::vector<std::vector<double>> values;
+        std::vector<std::int64_t> row;
+        for (const TrainedHead& one : heads.trained) {
+            const HeadJob& job = one.job;
+            if (job.work != w || job.dataset != d || job.kind != kind || job.member != 0) continue;
+            for (std::int64_t f = 0; f < findings; ++f) {
+                const auto known = one.result.validation.row(f);
+                std::vector<double>& z = values.emplace_back(known.begin(), known.end());
+                for (const std::size_t i : tested) z.push_back(one.result.asked.row(f)[i]);
+                row.push_back(row_of(job.encoder, f));
+            }
+        }
+        std::vector<store::ResultsWriter::Piece> pieces;
+        for (std::size_t i = 0; i < values.size(); ++i) pieces.push_back({row[i], 0, values[i]});
+        write("z_" + name_of(kind), pieces);
+    }
+    if (detection_jobs(study, prepared.work, prepared.heads).empty()) return;
+    const auto write_scores = [&](const char* name, auto matrix_of) {
+        std::vector<store::ResultsWriter::Piece> pieces;
+        for (const ScoredHeads& one : heads.scored) {
+            if (one.job.work != w || one.job.dataset != d) continue;
+            for (std::int64_t f = 0; f < findings; ++f)
+                pieces.push_back({row_of(one.job.encoder, f), validation, matrix_of(one).row(f)});
+        }
+        write(name, pieces);
+    };
+    using Scored = const ScoredHeads&;
+    write_scores("impurity", [](Scored s) -> const Matrix<double>& { return s.geometry.impurity; });
+    write_scores("ensemble", [](Scored s) -> const Matrix<double>& { return s.ensemble; });
+    write_scores("mahalanobis", [](Scored s) -> const Matrix<double>& { return s.geometry.mahalanobis; });
+    write_scores("neighbor_distance", [](Scored s) -> const Matrix<double>& { return s.geometry.distance; });
+}
+
 }  // namespace
 
 std::string utc_now() {
@@ -153,8 +256,8 @@ std::string describe_inputs(const Prepared& prepared) {
 }
 
 void record_mpi(const parallel::Communicator& world, const std::string& output, const Prepared& prepared,
-                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record,
-                StageClock& clock, const Log& log) {
+                const RecordedResults& results, const std::vector<Found>& found, const RecordedHeads& heads,
+                const RunRecord& record, StageClock& clock, const Log& log) {
     store::ResultsWriter file(output, world);
     // Rank 0 knows how many tables there are; the others join each one with nothing to add.
     std::int64_t count[] = {static_cast<std::int64_t>(results.tables.size())};
@@ -165,6 +268,11 @@ void record_mpi(const parallel::Communicator& world, const std::string& output, 
     for (std::size_t w = 0; w < prepared.work.size(); ++w) {
         write_cases(file, world, prepared.inputs, prepared.work[w], w,
                     world.rank() == 0 ? results.blind_encoders[w] : std::vector<std::int64_t>(), found);
+    }
+    for (std::size_t w = 0; w < prepared.work.size(); ++w) {
+        for (std::size_t d = 0; d < prepared.heads[w].size(); ++d) {
+            if (prepared.heads[w][d].why_none.empty()) write_heads(file, world, prepared, w, d, heads);
+        }
     }
     file.table(clock.table_mpi(world, log), "/run");
     write_run(file, world, prepared, record);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/memory.hpp"
@@ -15,6 +16,12 @@
 #include "candor/campaign/ablation_table.hpp"
 #include "candor/campaign/association_tables.hpp"
 #include "candor/campaign/blind_sets_mpi.hpp"
+#include "candor/campaign/detection_mpi.hpp"
+#include "candor/campaign/detection_work.hpp"
+#include "candor/campaign/head_table_mpi.hpp"
+#include "candor/campaign/head_work.hpp"
+#include "candor/campaign/heads_mpi.hpp"
+#include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/permute_mpi.hpp"
 #include "candor/campaign/record_mpi.hpp"
@@ -22,7 +29,9 @@
 #include "candor/campaign/retention_mpi.hpp"
 #include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
+#include "candor/campaign/selection_mpi.hpp"
 #include "candor/campaign/stages.hpp"
+#include "candor/campaign/training_work.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/output_file.hpp"
@@ -32,6 +41,30 @@
 namespace candor::campaign {
 
 namespace {
+
+/// Says what is left out, one line a task and reason, so that the warnings after it are seen.
+void tell_what_is_left_out(const Prepared& prepared, const Log& log) {
+    const study::Study& study = prepared.inputs.study;
+    for (const TaskWork& work : prepared.work) {
+        const std::string head = "task \"" + study.tasks[work.task].id + "\": ";
+        std::map<std::string, std::pair<std::int64_t, int>> by_reason;  // rows, entries
+        for (const study::Exclusion& one : work.pool.exclusions) {
+            auto& [rows, entries] = by_reason[one.what];
+            rows += one.rows;
+            ++entries;
+        }
+        for (const auto& [what, sum] : by_reason) {
+            log.info(head + std::to_string(sum.first) + " rows: " + what + "; " + std::to_string(sum.second) +
+                     (sum.second == 1 ? " entry" : " entries") + " of the table exclusions");
+        }
+        std::int64_t skipped = 0;
+        for (const study::Cell& cell : work.cells) skipped += !cell.scored();
+        if (skipped > 0) {
+            log.info(head + std::to_string(skipped) + " of " + std::to_string(work.cells.size()) +
+                     " (finding, context) cells are not scored; see the table skipped");
+        }
+    }
+}
 
 /// Says what a reader of the results must know before believing them.
 void warn_of(const Prepared& prepared, const Log& log) {
@@ -58,17 +91,6 @@ void warn_of(const Prepared& prepared, const Log& log) {
             log.warning("task \"" + task + "\": patients have several images, so rule \"" +
                         std::string(study::name_of(work.rules.front())) +
                         "\" is not calibrated; read it beside \"distinct\" in the table rules");
-        }
-        for (const study::Exclusion& one : work.pool.exclusions) {
-            log.info("task \"" + task + "\": " + std::to_string(one.rows) + " rows of \"" + one.dataset +
-                     "\": " + one.what + (one.detail.empty() ? "" : " (" + one.detail + ")"));
-        }
-        std::int64_t skipped = 0;
-        for (const study::Cell& cell : work.cells) skipped += !cell.scored();
-        if (skipped > 0) {
-            log.info("task \"" + task + "\": " + std::to_string(skipped) + " of " +
-                     std::to_string(work.cells.size()) +
-                     " (finding, context) cells are not scored; see the table skipped");
         }
     }
 }
@@ -107,10 +129,6 @@ std::vector<std::int64_t> dimensions_of(const study::Study& study, const Feature
         dimensions.push_back(at == by_id.end() ? 0 : at->second);
     }
     return dimensions;
-}
-
-std::string name_of(const Program& program) {
-    return program.version + " " + program.commit + (program.dirty ? " with changes" : "");
 }
 
 /// True where `output` is a finished results file of the same study and inputs, ablations likewise.
@@ -155,12 +173,9 @@ struct Searched {
     Counted counted;
 };
 
-/// Gives the search what the budget leaves. @throws UsageError where that is not enough for the largest
-/// census of the study.
-void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, std::int64_t budget,
-                 neighbors::SearchOptions& search) {
-    if (budget == 0) return;
-    const std::int64_t taken = resident_bytes() + memory_beside_search;
+/// What the largest census of `work` cannot do without.
+std::int64_t least_census(const Prepared& prepared, const std::vector<TaskWork>& work,
+                          const neighbors::SearchOptions& search) {
     const study::Study& study = prepared.inputs.study;
     std::int64_t least = 0;
     for (const TaskWork& one : work) {
@@ -182,31 +197,72 @@ void keep_within(const Prepared& prepared, const std::vector<TaskWork>& work, st
             }
         }
     }
-    search.memory = budget - taken;
-    if (search.memory >= least) return;
+    return least;
+}
+
+/// The work of a run beside its cells: what heads are trained and scored on.
+struct HeadWork {
+    study::Study study;              ///< training_study
+    std::vector<TaskWork> training;  ///< training_work
+    std::int64_t memory = 0;         ///< head_memory
+};
+
+/// Gives the search of the cells what the budget leaves. @throws UsageError where that is not enough for the
+/// largest census of the study, for what is counted, or for its heads.
+void keep_within(const parallel::Communicator& world, const Prepared& prepared,
+                 const std::vector<TaskWork>& work, const HeadWork& heads, std::int64_t budget,
+                 neighbors::SearchOptions& search) {
+    if (budget == 0) return;
+    const std::int64_t taken = resident_bytes() + memory_beside_search;
+    const HeldMemory held = held_memory(prepared.inputs.study, work, world.size());
+    const std::int64_t later = std::max(heads.memory, least_census(prepared, heads.training, search));
+    const std::int64_t most = taken + held.most(least_census(prepared, work, search), later);
+    search.memory = budget - taken - held.found[static_cast<std::size_t>(world.rank())];
+    if (budget >= most) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
     throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
-                                     std::to_string((taken + least) / mib + 1) + "M a rank");
+                                     std::to_string(most / mib + 1) + "M a rank");
+}
+
+/// Searches `work`. @param study  whose operator it is. @returns what was delivered to this rank to count
+std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                   const study::Study& study, const std::vector<TaskWork>& work,
+                                   const neighbors::SearchOptions& search, const SearchWatch& watch,
+                                   SearchCost& cost) {
+    Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
+    const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
+    if (world.rank() == 0) {
+        const SearchPlan whole = list_search(study, work, dimensions, search);
+        SearchAgenda agenda = agenda_of(study, work, whole);
+        agenda.heads = std::ssize(head_jobs(prepared.inputs.study, prepared.work, prepared.heads));
+        agenda.scores = std::ssize(detection_jobs(prepared.inputs.study, prepared.work, prepared.heads));
+        watch.journal.announce(watch.search, std::move(agenda), world.size());
+    }
+    const SearchPlan plan = plan_search(study, work, dimensions, search, world.size(), earlier.done);
+    return deliver_mpi(world, work,
+                       search_mpi(world, study, work, plan, std::move(earlier),
+                                  from_files(prepared.inputs, work), search, watch, cost),
+                       counting_owners(study, work, world.size()));
+}
+
+neighbors::SearchOptions search_options(const SearchJournal& journal, int threads) {
+    neighbors::SearchOptions search;
+    search.block_rows = journal.block_rows();
+    search.threads = threads;
+    return search;
 }
 
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                              const std::vector<TaskWork>& work, const RunOptions& options, int threads,
-                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
+                              const std::vector<TaskWork>& work, const HeadWork& heads,
+                              const RunOptions& options, int threads, const SearchWatch& watch,
+                              SearchCost& cost, StageClock& clock) {
     const study::Study& study = prepared.inputs.study;
     const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
     clock.begin("search" + suffix);
-    neighbors::SearchOptions search;
-    search.block_rows = watch.journal.block_rows();
-    search.threads = threads;
-    keep_within(prepared, work, options.memory, search);
-    Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
-    const SearchPlan plan =
-        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size(), earlier.done);
     Searched searched;
-    searched.owned = deliver_mpi(world, work,
-                                 search_mpi(world, study, work, plan, std::move(earlier),
-                                            from_files(prepared.inputs, work), search, watch, cost),
-                                 counting_owners(study, work, world.size()));
+    neighbors::SearchOptions search = search_options(watch.journal, threads);
+    keep_within(world, prepared, work, heads, options.memory, search);
+    searched.owned = search_work_mpi(world, prepared, study, work, search, watch, cost);
     clock.begin("permute" + suffix);
     searched.worlds = permute(study, work, searched.owned, from_files(prepared.inputs, work), threads,
                               watch.stop, watch.log);
@@ -214,6 +270,22 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     searched.counted =
         count_mpi(world, study, work, searched.owned, searched.worlds, threads, watch.stop, watch.log);
     return searched;
+}
+
+/// D among the rows that heads are trained on. What the budget leaves beside what is held by now is its
+/// search's, or what that cannot do without, which was looked at before anything was searched.
+TrainingRates search_training_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                                  const HeadWork& heads, const RunOptions& options, int threads,
+                                  const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
+    clock.begin("search, training rows");
+    neighbors::SearchOptions search = search_options(watch.journal, threads);
+    if (options.memory > 0) {
+        search.memory = std::max(options.memory - resident_bytes() - memory_beside_search,
+                                 least_census(prepared, heads.training, search));
+    }
+    return training_rates_mpi(
+        world, heads.study, heads.training,
+        search_work_mpi(world, prepared, heads.study, heads.training, search, watch, cost));
 }
 
 /// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
@@ -226,12 +298,16 @@ store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepare
     std::vector<TaskWork> merged;
     for (const TaskWork& work : prepared.work) merged.push_back(merge_contexts(study, work));
     const Searched searched =
-        search_and_count_mpi(world, prepared, merged, options, threads, watch, cost, clock);
+        search_and_count_mpi(world, prepared, merged, {}, options, threads, watch, cost, clock);
     if (world.rank() != 0) return {};
     return ablation_table(study, prepared.work, counted, merged, searched.counted);
 }
 
 }  // namespace
+
+std::string name_of(const Program& program) {
+    return program.version + " " + program.commit + (program.dirty ? " with changes" : "");
+}
 
 Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, parallel::StopRequest& stop,
                      const Log& log) {
@@ -239,17 +315,22 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
     prepared.inputs = std::move(inputs);
     const study::Study& study = prepared.inputs.study;
     std::vector<study::Pool> drafts;
-    for (const study::Task& task : study.tasks)
+    std::vector<std::vector<study::HeadRows>> heads;
+    for (const study::Task& task : study.tasks) {
         drafts.push_back(study::draft_pool(study, task, prepared.inputs.tables));
+        heads.push_back(study::draft_head_rows(study, task, prepared.inputs.tables));
+    }
 
     log.detail("reading and checking the features");
-    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, stop);
+    prepared.audit = audit_features_mpi(world, prepared.inputs, drafts, heads, stop);
     if (const auto problems = prepared.audit.problems(study); !problems.empty()) throw problems.front();
     prepared.erased = audit_erased_mpi(world, prepared.inputs, drafts, stop);
     if (const auto problems = prepared.erased.problems(study); !problems.empty()) throw problems.front();
     for (std::size_t t = 0; t < study.tasks.size(); ++t) {
         study::Pool pool = study::final_pool(study, study.tasks[t], drafts[t], prepared.audit.faults[t]);
         prepared.erased.count_exclusions(study, t, pool);
+        prepared.heads.push_back(
+            final_heads(prepared.inputs, study.tasks[t], heads[t], prepared.audit.head_faults[t], pool));
         prepared.work.push_back(make_work(study, t, std::move(pool)));
     }
     return prepared;
@@ -260,9 +341,9 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     StageClock clock;
     record.start = utc_now();
     options.memory > 0 ? return_freed_memory() : keep_freed_memory();
-    linalg::open_blas();
     parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);
+    linalg::open_blas(threads);
     std::optional<store::OutputLock> lock;
     parallel::on_root(world, [&] {
         require_replaceable(options);
@@ -298,11 +379,17 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         return;
     }
     require_some_cell(prepared);
+    tell_what_is_left_out(prepared, log);
     warn_of(prepared, log);
     SearchJournal journal(world, options.output, identity, options.block_rows, options.overwrite, log);
 
-    const Searched searched = search_and_count_mpi(world, prepared, prepared.work, options, threads,
-                                                   {journal, Search::matched, stop, log}, record.cost, clock);
+    const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
+    HeadWork head_work{training_study(study), {}, 0};
+    head_work.training = training_work(prepared.inputs, head_work.study, prepared.work, prepared.heads);
+    head_work.memory = head_memory(study, prepared.work, prepared.heads, dimensions, world.size(), threads);
+    const Searched searched =
+        search_and_count_mpi(world, prepared, prepared.work, head_work, options, threads,
+                             {journal, Search::matched, stop, log}, record.cost, clock);
     const Counted& counted = searched.counted;
     warn_of_ties(study, prepared.work, counted, log);
 
@@ -313,6 +400,27 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     clock.begin("retention");
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,
                                                searched.owned, threads, stop, log);
+    clock.begin("heads");
+    ResultJournal kept(journal);
+    RecordedHeads recorded;
+    recorded.trained = train_heads_mpi(world, study, prepared.work, prepared.heads, dimensions,
+                                       heads_from_files(prepared.inputs, prepared.work, prepared.heads),
+                                       threads, kept, stop, log);
+    HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, recorded.trained,
+                                       searched.owned, threads, stop, log);
+    clock.begin("detection");
+    DetectionResults detection =
+        detection_mpi(world, study, prepared.work, prepared.heads, recorded.trained, dimensions,
+                      scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads,
+                      options.memory, kept, stop, log);
+    recorded.scored = std::move(detection.here);
+    std::erase_if(recorded.trained, [](const TrainedHead& head) { return head.job.member > 0; });
+    const TrainingRates training =
+        search_training_mpi(world, prepared, head_work, options, threads,
+                            {journal, Search::training, stop, log}, record.cost, clock);
+    clock.begin("selection");
+    store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, recorded.scored,
+                                                 training, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
         ablations = ablate_mpi(world, prepared, counted, options, threads,
@@ -341,8 +449,11 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(blind.overlap_summary);
         add(blind.consensus);
         add(retention.table, &retention.families);
-        AssociationTables associations =
-            association_tables(study, prepared.work, counted, prepared.erased.boxes, retention.micro);
+        add(heads.table);
+        add(detection.table, &detection.families);
+        add(selection);
+        AssociationTables associations = association_tables(
+            study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
         add(associations.associations);
         add(associations.distances);
         add(associations.contrasts, &associations.families);
@@ -352,7 +463,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         results.blind_encoders = std::move(blind.blind_encoders);
     }
     clock.begin("write");
-    record_mpi(world, options.output, prepared, results, searched.owned, record, clock, log);
+    record_mpi(world, options.output, prepared, results, searched.owned, recorded, record, clock, log);
     journal.remove(world);
     log.info("wrote " + options.output);
 }

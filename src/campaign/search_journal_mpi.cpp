@@ -21,47 +21,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a record holds.
-enum class Kind : char { answers = 'A', kept = 'K', met = 'M' };
-
-constexpr const char* begun_for = "begun-for";
-constexpr const char* records_suffix = ".records";
-constexpr const char* checkpoint_suffix = ".checkpoint";
-
-std::string name_of(std::int64_t session, int rank) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%08lld-%06d", static_cast<long long>(session), rank);
-    return text;
-}
-
-/// Names without suffix of the files that runs have left in the folder, in the order of the runs.
-std::vector<std::string> names_in(const std::string& folder) {
-    std::set<std::string> names;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-        const fs::path file = entry.path();
-        if (file.extension() == records_suffix || file.extension() == checkpoint_suffix)
-            names.insert(file.stem().string());
-    }
-    return {names.begin(), names.end()};
-}
-
 void remove_files(const std::string& folder) {
     std::vector<fs::path> ours;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path file = entry.path();
         const fs::path ending = file.extension() == ".part" ? file.stem().extension() : file.extension();
-        if (ending == records_suffix || ending == checkpoint_suffix || file.stem() == begun_for)
+        if (entry.is_regular_file() &&
+            (ending == records_suffix || ending == checkpoint_suffix || ending == results_suffix ||
+             ending == agenda_suffix || ending == training_suffix || file.stem() == begun_for))
             ours.push_back(file);
     }
     for (const fs::path& file : ours) fs::remove(file);
-}
-
-std::string bytes_of(const JournalIdentity& identity, std::int64_t block_rows) {
-    ByteWriter out;
-    for (const std::string& text : {identity.program, identity.study, identity.inputs}) out.put(text);
-    out.put(static_cast<std::int64_t>(identity.ablations));
-    out.put(block_rows);
-    return out.take();
 }
 
 /// `text` with the last word of each line, a path, cut off: what a file holds counts, not where it is.
@@ -99,121 +69,6 @@ std::optional<std::string> difference(const JournalIdentity& was, const JournalI
     return std::nullopt;
 }
 
-/// What the folder's journal was begun for, and its block size; nothing where there is none.
-std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std::string& path) {
-    if (!fs::exists(path)) return std::nullopt;
-    std::optional<std::pair<JournalIdentity, std::int64_t>> read;
-    store::read_journal(path, {}, [&](std::string_view record) {
-        ByteReader in(record);
-        JournalIdentity identity;
-        for (std::string* text : {&identity.program, &identity.study, &identity.inputs})
-            *text = in.get_text();
-        identity.ablations = in.get<std::int64_t>() != 0;
-        read.emplace(std::move(identity), in.get<std::int64_t>());
-    });
-    return read;
-}
-
-std::string answers_record(Search search, std::size_t group, std::span<const Answer> answers,
-                           const SearchCost& cost) {
-    ByteWriter out;
-    out.put(Kind::answers);
-    out.put(search);
-    out.put(group);
-    out.put(cost);
-    for (const Answer& answer : answers) {
-        out.put(answer.panel);
-        out.put(std::ssize(answer.found));
-        for (const FoundPart& part : answer.found) put(out, part);
-    }
-    return out.take();
-}
-
-std::string kept_record(Search search, const KeptPart& part) {
-    ByteWriter out;
-    out.put(Kind::kept);
-    out.put(search);
-    out.put(part.group);
-    out.put(part.panel);
-    out.put(part.bytes);
-    return out.take();
-}
-
-std::string met_record(Search search, std::size_t group, std::span<const neighbors::Encounter> met) {
-    ByteWriter out;
-    out.put(Kind::met);
-    out.put(search);
-    out.put(group);
-    for (const neighbors::Encounter& one : met) {
-        out.put(one.i);
-        out.put(one.j);
-    }
-    return out.take();
-}
-
-/// A record of earlier runs, as far as ranks tell each other.
-struct Known {
-    std::int64_t file = 0, place = 0;  // which of the files, and which of its records
-    Kind kind = Kind::answers;
-    std::size_t group = 0;
-    std::vector<std::int64_t> panels;  // answered
-    std::vector<PanelPair> met;        // met by them
-};
-
-/// The same with what it holds.
-struct Read {
-    Known known;
-    std::vector<FoundPart> found;
-    std::vector<KeptPart> kept;
-    SearchCost cost;
-};
-
-/// The records of one search in a pair of files. What a checkpoint holds of a group counts only where the
-/// records, which are written later, hold nothing of it.
-std::vector<Read> read_pair(const std::string& records, const std::string& checkpoint, const Digest& identity,
-                            Search search, std::int64_t& torn) {
-    std::vector<Read> read;
-    std::set<std::size_t> finished;  // here: groups of the records
-    for (const bool from_checkpoint : {false, true}) {
-        const std::string& path = from_checkpoint ? checkpoint : records;
-        if (!fs::exists(path)) continue;
-        std::vector<KeptPart> kept;
-        torn += store::read_journal(path, identity, [&](std::string_view record) {
-            ByteReader in(record);
-            const auto kind = in.get<Kind>();
-            const auto of = in.get<Search>();
-            const auto group = in.get<std::size_t>();
-            if (of != search || (from_checkpoint && finished.contains(group))) return;
-            if (!from_checkpoint) finished.insert(group);
-            if (kind == Kind::kept) {
-                const auto panel = in.get<std::int64_t>();
-                kept.push_back({group, panel, in.get_text()});
-                return;
-            }
-            Read one;
-            one.known.kind = kind;
-            one.known.group = group;
-            one.known.place = std::ssize(read);
-            if (kind == Kind::answers) {
-                one.cost = in.get<SearchCost>();
-                while (!in.done()) {
-                    one.known.panels.push_back(in.get<std::int64_t>());
-                    const auto parts = in.get<std::ptrdiff_t>();
-                    for (std::ptrdiff_t p = 0; p < parts; ++p) one.found.push_back(get_found_part(in));
-                }
-            } else {
-                while (!in.done()) {
-                    const auto i = in.get<std::int64_t>();
-                    one.known.met.push_back({i, in.get<std::int64_t>()});
-                }
-                one.kept = std::exchange(kept, {});
-            }
-            read.push_back(std::move(one));
-        });
-    }
-    return read;
-}
-
 void put(ByteWriter& out, const Known& known) {
     out.put(known.file);
     out.put(known.place);
@@ -232,19 +87,6 @@ Known get_known(ByteReader& in) {
     known.panels = in.get_many<std::int64_t>();
     known.met = in.get_many<PanelPair>();
     return known;
-}
-
-/// Takes a record into what is done. @returns false where some of it is there already: then it does not
-/// count.
-bool take(const Known& known, SearchDone& done) {
-    const auto is_new = [](const auto& what, std::size_t group, const auto& all) {
-        return std::ranges::none_of(all, [&](const auto& one) { return what.contains({group, one}); });
-    };
-    if (!is_new(done.answered, known.group, known.panels) || !is_new(done.met, known.group, known.met))
-        return false;
-    for (const std::int64_t panel : known.panels) done.answered.insert({known.group, panel});
-    for (const PanelPair& pair : known.met) done.met.insert({known.group, pair});
-    return true;
 }
 
 }  // namespace
@@ -276,14 +118,14 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
             }
             store::publish(begun);
         }
-        std::vector<std::string> names = names_in(folder_);
+        std::vector<std::string> names = journal_names(folder_);
         std::int64_t session = 1;
         if (!names.empty())
             session =
                 parse_integer(std::string_view(names.back()).substr(0, names.back().find('-'))).value_or(0) +
                 1;
         ByteWriter out;
-        out.put(digest(std::as_bytes(std::span<const char>(bytes_of(identity, 0)))));
+        out.put(digest_of(identity));
         out.put(block_rows_);
         out.put(session);
         for (const std::string& name : names) out.put(name);
@@ -292,14 +134,16 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
     ByteReader in(told);
     identity_ = in.get<Digest>();
     block_rows_ = in.get<std::int64_t>();
-    const auto session = in.get<std::int64_t>();
+    session_ = in.get<std::int64_t>();
     while (!in.done()) {
         const std::string path = folder_ + "/" + in.get_text();
         files_.emplace_back(path + records_suffix, path + checkpoint_suffix);
+        earlier_results_files_.push_back(path + results_suffix);
     }
-    const std::string mine = folder_ + "/" + name_of(session, world.rank());
+    const std::string mine = folder_ + "/" + journal_name(session_, world.rank());
     records_ = std::make_unique<store::JournalWriter>(mine + records_suffix, identity_);
     checkpoint_ = mine + checkpoint_suffix;
+    results_file_ = mine + results_suffix;
     if (goes_on()) log.info("going on from " + folder_);
     if (block_rows_ != block_rows)
         log.info("blocks of " + std::to_string(block_rows_) + " rows, as the journal was begun with");
@@ -310,16 +154,16 @@ SearchJournal::~SearchJournal() = default;
 Earlier SearchJournal::earlier_mpi(const parallel::Communicator& world, Search search, const Log& log) const {
     Earlier earlier;
     if (files_.empty()) return earlier;
-    std::vector<Read> mine;
+    std::vector<ReadRecord> mine;
     std::int64_t torn[] = {0};
     ByteWriter out;
     for (std::size_t f = static_cast<std::size_t>(world.rank()); f < files_.size();
          f += static_cast<std::size_t>(world.size())) {
-        for (Read& one : read_pair(files_[f].first, files_[f].second, identity_, search, torn[0])) {
+        read_records(files_[f].first, files_[f].second, identity_, search, torn[0], [&](ReadRecord one) {
             one.known.file = static_cast<std::int64_t>(f);
             put(out, one.known);
             mine.push_back(std::move(one));
-        }
+        });
     }
     std::vector<Known> all;
     for (const std::string& bytes : world.all_gather(out.take())) {
@@ -332,7 +176,7 @@ Earlier SearchJournal::earlier_mpi(const parallel::Communicator& world, Search s
     for (const Known& known : all) {
         if (take(known, earlier.done)) counts.insert(order(known));
     }
-    for (Read& one : mine) {
+    for (ReadRecord& one : mine) {
         if (!counts.contains(order(one.known))) continue;
         std::ranges::move(one.found, std::back_inserter(earlier.found));
         std::ranges::move(one.kept, std::back_inserter(earlier.kept));
@@ -341,6 +185,18 @@ Earlier SearchJournal::earlier_mpi(const parallel::Communicator& world, Search s
     world.sum(torn);
     if (torn[0] > 0) log.info(std::to_string(torn[0]) + " bytes at the ends of the journal were cut off");
     return earlier;
+}
+
+void SearchJournal::announce(Search search, SearchAgenda agenda, int ranks) const {
+    if (!records_) return;
+    agenda.session = session_;
+    agenda.ranks = ranks;
+    const std::string path = folder_ + "/" + agenda_name(search);
+    {
+        store::JournalWriter writer(store::part_of(path), identity_);
+        writer.append(bytes_of(agenda));
+    }
+    store::publish(path);
 }
 
 void SearchJournal::answered(Search search, std::size_t group, std::span<const Answer> answers,

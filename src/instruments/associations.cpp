@@ -23,7 +23,7 @@ std::string absent(std::string_view figure) {
     if (figure == "parameters") return "no encoder has parameters";
     if (figure == "year") return "no encoder has a year";
     if (figure == "retention") return "no retention was measured";
-    if (figure == "task_auroc") return "no heads were trained";
+    if (figure == "task_auroc") return "no linear head has an AUROC";
     if (figure == "area") return "no finding has evidence boxes";
     return "no cell is scored";
 }

@@ -41,6 +41,11 @@ double energy_score(double z) {
     return -(size / 2 + std::log1p(std::exp(-size)));
 }
 
+double threshold_distance_score(double z, double threshold) {
+    CANDOR_REQUIRE(std::isfinite(threshold), "the threshold is " + std::to_string(threshold));
+    return -std::abs(finite(z) - threshold);
+}
+
 double ensemble_score(std::span<const double> z) {
     CANDOR_REQUIRE(!z.empty(), "an ensemble without members");
     double sum = 0;

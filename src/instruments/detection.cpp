@@ -44,8 +44,9 @@ double difference(double a, double b) {
 }  // namespace
 
 std::string_view name_of(DetectionScore score) {
-    constexpr ByScore<std::string_view> names{"impurity", "msp",         "max_logit",        "energy",
-                                              "ensemble", "mahalanobis", "neighbor_distance"};
+    constexpr ByScore<std::string_view> names{
+        "impurity", "msp",         "max_logit",         "energy",
+        "ensemble", "mahalanobis", "neighbor_distance", "threshold_distance"};
     return names[at(score)];
 }
 

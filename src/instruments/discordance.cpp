@@ -17,7 +17,8 @@ double mean_cosine(std::span<const neighbors::Neighbor> nearest) {
 
 Discordance discordance(std::span<const neighbors::Neighbor> positives,
                         std::span<const neighbors::Neighbor> negatives) {
-    return {mean_cosine(positives), mean_cosine(negatives), negatives.front().cosine};
+    return {mean_cosine(positives), mean_cosine(negatives), negatives.front().cosine,
+            negatives.front().position};
 }
 
 double margin_cap(double cosine) {

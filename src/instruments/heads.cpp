@@ -131,13 +131,14 @@ std::span<const float> Heads::parameters(std::int64_t finding) const {
     return std::as_const(state_->parameters).row(static_cast<std::int64_t>(at(finding)));
 }
 
-void Heads::train_epoch(const LabelledRows& rows) {
+bool Heads::train_epoch(const LabelledRows& rows, const std::function<bool()>& stops) {
     require_rows(rows, task_);
     const std::unique_ptr<HeadModel> model = model_of(task_);
     const std::vector<std::int64_t> order =
         epoch_order(task_.seed, task_.dataset, state_->epochs, rows.features.rows);
     Batch batch(findings(), task_.dimension);
     for (std::span<const std::int64_t> rest(order); !rest.empty();) {
+        if (stops && stops()) return false;
         const std::size_t count = std::min(rest.size(), static_cast<std::size_t>(batch_rows));
         batch.gather(rows, rest.first(count));
         model->step(batch, *state_);
@@ -148,6 +149,7 @@ void Heads::train_epoch(const LabelledRows& rows) {
         CANDOR_REQUIRE(all_finite(parameters(f)),
                        "head of " + task_.findings[at(f)] + " after epoch " + std::to_string(state_->epochs));
     }
+    return true;
 }
 
 Matrix<double> Heads::logits(MatrixView<const float> features) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/instruments/confidence.hpp"
@@ -69,6 +70,12 @@ std::string_view name_of(Policy policy) {
 
 SelectionCounts::SelectionCounts(std::int64_t encoders) : encoders_(encoders) {
     values_.assign(static_cast<std::size_t>(2 * columns()), 0);
+}
+
+SelectionCounts::SelectionCounts(std::int64_t encoders, std::vector<std::int64_t> values)
+    : encoders_(encoders), values_(std::move(values)) {
+    CANDOR_REQUIRE(std::ssize(values_) == 2 * columns(),
+                   std::to_string(values_.size()) + " counts of " + std::to_string(encoders) + " encoders");
 }
 
 SelectionCounts& SelectionCounts::operator+=(const SelectionCounts& other) {

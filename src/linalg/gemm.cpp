@@ -1,13 +1,22 @@
 #include "candor/linalg/gemm.hpp"
 
 #include <cblas.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "candor/base/error.hpp"
 #include "candor/base/sum.hpp"
 #include "candor/base/text.hpp"
+
+// OpenBLAS' own, which it exports and does not declare; another BLAS has them not.
+extern "C" {
+[[gnu::weak]] void* blas_memory_alloc(int unused);
+[[gnu::weak]] void blas_memory_free(void* buffer);
+}
 
 namespace candor::linalg {
 
@@ -23,6 +32,28 @@ void product_by(Gemm gemm, MatrixView<const T> a, MatrixView<const T> b, MatrixV
     gemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(a.rows), static_cast<int>(b.rows),
          static_cast<int>(a.cols), T{1}, a.data, static_cast<int>(a.stride), b.data,
          static_cast<int>(b.stride), T{0}, c.data, static_cast<int>(c.stride));
+}
+
+/// A buffer a call that runs (0.3.21, x86-64): OpenBLAS maps it when it is first needed, keeps it, and asks
+/// again for ever where it gets none.
+constexpr std::size_t buffer_bytes = (std::size_t{128} << 20) + 4096;
+
+/// Lets OpenBLAS map the buffers of `threads` calls while there is room.
+void map_buffers(int threads) {
+    std::vector<void*> buffers;
+    for (int t = 0; t < threads; ++t) {
+        void* const room = mmap(nullptr, buffer_bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (room == MAP_FAILED) {
+            throw MachineError("BLAS",
+                               "there is no address space for its buffers, " + std::to_string(threads) +
+                                   " of " + std::to_string(buffer_bytes >> 20) + " MiB",
+                               "raise the limit (ulimit -v), or use fewer --threads");
+        }
+        munmap(room, buffer_bytes);
+        if (blas_memory_alloc != nullptr) buffers.push_back(blas_memory_alloc(0));
+    }
+    for (void* const buffer : buffers) blas_memory_free(buffer);
 }
 
 }  // namespace
@@ -45,7 +76,9 @@ void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<f
                 static_cast<int>(b.stride), 0.0F, c.data, static_cast<int>(c.stride));
 }
 
-void open_blas() {
+void open_blas(int threads) {
+    // Its own threads, which wait from the start of the program for work that never comes, take one each.
+    map_buffers(threads + std::max(1, openblas_get_num_threads()) - 1);
     openblas_set_num_threads(1);
     // Odd shapes, so that the edges of a kernel's blocks are used too.
     for (const std::int64_t d : {1, 31, 257}) {

@@ -11,8 +11,6 @@
 
 namespace candor::report {
 
-namespace {
-
 std::string overlap_sentence(const store::ResultTable& table, const std::string& task) {
     for (const std::size_t i : rows_of(table, task)) {
         if (texts(table, "null")[i] != "stratified") continue;
@@ -89,8 +87,6 @@ std::string distance_sentence(const store::ResultTable& table, const std::string
            counted(encoders, "encoder", "encoders") + " significantly below it, " + std::to_string(above) +
            " above.";
 }
-
-}  // namespace
 
 std::vector<std::string> across_sentences(const AcrossTables& tables, const std::string& task) {
     std::vector<std::string> sentences{overlap_sentence(tables.overlap_summary, task),

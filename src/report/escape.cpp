@@ -181,6 +181,76 @@ std::string tex_text(std::string_view text) {
     return out;
 }
 
+std::string html_text(std::string_view text) {
+    std::string out;
+    const std::string plain = plain_text(text);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        switch (const char c = plain[i]) {
+            case '&':
+                out += "&amp;";
+                break;
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '"':
+                out += "&quot;";
+                break;
+            case '\'':
+                out += "&#39;";
+                break;
+            case '\xEF':  // U+FFFE and U+FFFF are no characters of XML
+                if (plain[i + 1] == '\xBF' && static_cast<unsigned char>(plain[i + 2]) >= 0xBE) {
+                    out += replacement;
+                    i += 2;
+                    break;
+                }
+                [[fallthrough]];
+            default:
+                out += c;
+        }
+    }
+    return out;
+}
+
+std::string gnuplot_string(std::string_view text) {
+    std::string out = "'";
+    for (const char c : plain_text(text)) {
+        if (c == '\'') out += '\'';
+        out += c;
+    }
+    return out + '\'';
+}
+
+std::string gnuplot_tic(std::string_view text) {
+    std::string doubled;
+    for (const char c : text) {
+        if (c == '%') doubled += '%';
+        doubled += c;
+    }
+    return gnuplot_string(doubled);
+}
+
+std::string file_part(std::string_view text) {
+    std::string out;
+    for (const char c : text.substr(0, 60)) {
+        const bool ascii_word = is_word(c) && static_cast<unsigned char>(c) < 0x80;
+        out += ascii_word || c == '_' || (!out.empty() && (c == '.' || c == '-')) ? c : '_';
+    }
+    return out.empty() ? "_" : out;
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+    if (static_cast<std::size_t>(display_width(text)) <= width) return std::string(text);
+    std::size_t taken = 0, at = 0;
+    for (; at < text.size(); ++at) {
+        if (!continues(text[at]) && taken++ == width - 1) break;
+    }
+    return std::string(text.substr(0, at)) + "\xE2\x80\xA6";
+}
+
 std::int64_t display_width(std::string_view text) {
     return static_cast<std::int64_t>(text.size()) - std::count_if(text.begin(), text.end(), continues);
 }

@@ -15,6 +15,7 @@
 #include "candor/base/text.hpp"
 #include "candor/report/cell_text.hpp"
 #include "candor/report/escape.hpp"
+#include "candor/report/rate.hpp"
 #include "candor/report/table_columns.hpp"
 
 namespace candor::report {
@@ -22,7 +23,6 @@ namespace candor::report {
 namespace {
 
 constexpr std::size_t most_findings_with_intervals = 5;
-constexpr double notable_ties = 0.01;  // METHODS 3: a warning above 1 % ties
 
 /// The different values of a text column in `rows`, in their order.
 std::vector<std::string> distinct(const std::vector<std::string>& values, std::span<const std::size_t> rows) {
@@ -45,21 +45,6 @@ std::string interval_text(double low, double high) {
 
 // ---- encoders by findings
 // ------------------------------------------------------------------------------------
-
-/// A rate as it is shown. Where ties are many, D would make an encoder that tells nothing apart look best:
-/// the rate with ties counted half stands in its place, without D's interval.
-struct Rate {
-    double shown = NAN, low = NAN, high = NAN;
-    bool excludes_half = false;
-    bool tied = false;
-};
-
-Rate rate_of(const store::ResultTable& table, std::size_t row) {
-    const double d = reals(table, "d")[row], mid = reals(table, "rate_mid")[row];
-    const bool excludes_half = integers(table, "excludes_half")[row] != 0;
-    if (2 * (mid - d) > notable_ties) return {mid, NAN, NAN, excludes_half, true};
-    return {d, reals(table, "d_low")[row], reals(table, "d_high")[row], excludes_half, false};
-}
 
 /// One column of the grid: a title and a rate an encoder.
 struct GridColumn {
@@ -331,7 +316,8 @@ std::optional<Statistic> panel_statistic(const Overview& overview, const std::st
     return std::nullopt;
 }
 
-/// The panel in two sentences.
+}  // namespace
+
 std::string panel_sentences(const Overview& overview, const std::string& task) {
     const auto statistic = [&](std::string_view name) { return panel_statistic(overview, task, name); };
     const auto best = statistic("best");
@@ -372,18 +358,18 @@ std::string panel_sentences(const Overview& overview, const std::string& task) {
     return text + ' ' + join_text(parts, "; ") + '.';
 }
 
-/// A line a family: what was rejected, by which test, and what that test can show at all (METHODS 5).
-std::string family_lines(const Overview& overview, const std::string& task) {
+std::vector<std::string> family_lines(const Overview& overview, const std::string& task) {
     const store::ResultTable& families = overview.families;
-    std::string out;
+    std::vector<std::string> lines;
     for (const std::size_t i : rows_of(families, task)) {
         if (integers(families, "m")[i] + integers(families, "undefined")[i] == 0) continue;
         const std::string m = std::to_string(integers(families, "m")[i]);
         const std::int64_t needed = integers(families, "needed")[i];
         const std::int64_t undefined = integers(families, "undefined")[i];
-        out += texts(families, "family")[i] + ": " + std::to_string(integers(families, "rejected")[i]) +
-               " of " + m + " rejected at q <= " + significant(reals(families, "alpha")[i], 3) + ", " +
-               texts(families, "test")[i];
+        std::string line = texts(families, "family")[i] + ": " +
+                           std::to_string(integers(families, "rejected")[i]) + " of " + m +
+                           " rejected at q <= " + significant(reals(families, "alpha")[i], 3) + ", " +
+                           texts(families, "test")[i];
         std::vector<std::string> more;
         if (const double smallest = reals(families, "smallest_p")[i]; smallest > 0) {
             more.push_back(std::to_string(integers(families, "at_floor")[i]) +
@@ -392,10 +378,13 @@ std::string family_lines(const Overview& overview, const std::string& task) {
                                       : "a rejection needs " + std::to_string(needed) + " there");
         }
         if (undefined > 0) more.push_back(std::to_string(undefined) + " undefined");
-        out += more.empty() ? "\n" : " (" + join_text(more, "; ") + ")\n";
+        if (!more.empty()) line += " (" + join_text(more, "; ") + ')';
+        lines.push_back(std::move(line));
     }
-    return out;
+    return lines;
 }
+
+namespace {
 
 // ---- what to look out for
 // ------------------------------------------------------------------------------------
@@ -524,8 +513,10 @@ std::string resample_warning(const Overview& overview, const std::string& task) 
            " remain (n_boot_valid)";
 }
 
-std::string warnings(const Overview& overview, const OverviewTask& task) {
-    std::string out;
+}  // namespace
+
+std::vector<std::string> warnings(const Overview& overview, const OverviewTask& task) {
+    std::vector<std::string> out;
     for (const std::string& text :
          {skipped_warning(overview, task.id), exclusion_warning(overview, task.id),
           repeats_warning(overview, task),
@@ -533,10 +524,12 @@ std::string warnings(const Overview& overview, const OverviewTask& task) {
           flag_warning(overview, task.id, "all_equal", "all resamples equal, read bound_low and bound_high"),
           fallback_warning(overview, task.id), resample_warning(overview, task.id),
           ties_warning(overview, task.id)}) {
-        if (!text.empty()) out += "warning: " + text + '\n';
+        if (!text.empty()) out.push_back(text);
     }
     return out;
 }
+
+namespace {
 
 std::string heading_of(const Overview& overview, const OverviewTask& task, const Grid& grid) {
     const auto finding_rows = rows_of(overview.findings, task.id);
@@ -573,12 +566,17 @@ std::string format_overview(const Overview& overview, std::int64_t width) {
             out += '\n' + fold(panel_sentences(overview, task.id), width);
             for (const std::string& sentence : across_sentences(overview.across, task.id))
                 out += fold(sentence, width);
-            out += family_lines(overview, task.id);
+            if (!overview.heads.heads.columns.empty()) {
+                for (const std::string& sentence : head_sentences(overview.heads, task.id))
+                    out += fold(sentence, width);
+            }
+            for (const std::string& line : family_lines(overview, task.id)) out += line + '\n';
         }
-        out += warnings(overview, task);
+        for (const std::string& text : warnings(overview, task)) out += "warning: " + text + '\n';
     }
-    if (const std::string whole = family_lines(overview, ""); !whole.empty())
-        out += "\nThe whole study\n" + whole;
+    const std::vector<std::string> whole = family_lines(overview, "");
+    if (!whole.empty()) out += "\nThe whole study\n";
+    for (const std::string& line : whole) out += line + '\n';
     return out;
 }
 

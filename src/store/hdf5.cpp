@@ -333,7 +333,9 @@ std::vector<std::string> fixed_texts(const std::string& path, hid_t dataset, hid
 class CrashGuard {
   public:
     explicit CrashGuard(const std::string& path) {
-        line_ = "candor: error: " + path + ": is damaged: HDF5 cannot follow its variable-length texts\n";
+        const std::string line =
+            "candor: error: " + path + ": is damaged: HDF5 cannot follow its variable-length texts\n";
+        length_ = line.copy(line_, sizeof line_);
         struct sigaction act = {};
         act.sa_handler = &end;
         for (std::size_t i = 0; i < std::size(signals); ++i) sigaction(signals[i], &act, &before_[i]);
@@ -346,11 +348,13 @@ class CrashGuard {
 
   private:
     static constexpr int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
-    static inline std::string line_;
+    // Not on the heap, which HDF5 may have written over by then.
+    static inline char line_[8192];
+    static inline std::size_t length_ = 0;
     struct sigaction before_[std::size(signals)] = {};
 
     static void end(int) {
-        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line_.data(), line_.size());
+        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line_, length_);
         ::_exit(static_cast<int>(ExitCode::data));
     }
 };

@@ -14,6 +14,8 @@ namespace candor::store {
 
 namespace {
 
+constexpr const char* remedy = "see to the rights of its folder, or name another output";
+
 std::chrono::nanoseconds time_of_change(const struct stat& file) {
     return std::chrono::seconds(file.st_mtim.tv_sec) + std::chrono::nanoseconds(file.st_mtim.tv_nsec);
 }
@@ -37,7 +39,7 @@ std::optional<Heartbeat::Duration> age_of(const std::string& path) {
     const int reason = errno;
     if (made >= 0) close(made);
     unlink(probe.c_str());
-    if (!known) throw MachineError(probe, std::string("cannot be made: ") + std::strerror(reason));
+    if (!known) throw MachineError(probe, std::string("cannot be made: ") + std::strerror(reason), remedy);
     return std::chrono::duration_cast<Heartbeat::Duration>(time_of_change(now) - time_of_change(file));
 }
 
@@ -64,7 +66,8 @@ Heartbeat::Heartbeat(const std::string& path, const std::string& what, Beat beat
             close(made);
             break;
         }
-        if (errno != EEXIST) throw MachineError(path, std::string("cannot be made: ") + std::strerror(errno));
+        if (errno != EEXIST)
+            throw MachineError(path, std::string("cannot be made: ") + std::strerror(errno), remedy);
         require_none(path, what, beat.stale_after);
     }
     beating_ = std::thread([this, every = beat.every] {

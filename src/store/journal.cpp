@@ -37,19 +37,20 @@ std::string beginning(const Digest& identity) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const char* what) {
-    throw MachineError(path, std::string(what) + ": " + std::strerror(errno));
+    throw MachineError(path, std::string(what) + ": " + std::strerror(errno),
+                       "see to its rights and the room on its disk, or name another output");
 }
 
 /// A file's bytes as they are on the disk, for as long as this lives.
 class Mapped {
   public:
     explicit Mapped(const std::string& path) {
-        const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (file < 0) refuse(path, "cannot be opened");
         struct stat about {};
-        if (fstat(file, &about) != 0) {
+        if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
             close(file);
-            refuse(path, "cannot be looked at");
+            throw MachineError(path, "is not a regular file", "remove it, or name another output");
         }
         size_ = static_cast<std::size_t>(about.st_size);
         if (size_ > 0) bytes_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
@@ -92,7 +93,7 @@ void JournalWriter::write_all(std::string_view bytes) {
 
 void JournalWriter::append(std::string_view record) {
     if (file_ < 0) {
-        file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
         if (file_ < 0) refuse(path_, "cannot be made");
         write_all(beginning(identity_));
     }

@@ -1,6 +1,7 @@
 #include "candor/store/output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,13 @@ void require_other_file(const std::string& output, const std::string& input) {
     if (std::filesystem::equivalent(output, input, error)) {
         throw UsageError(output, "is the same file as the input " + input + "; name another output");
     }
+}
+
+bool is_full(const std::string& path) {
+    const auto folder = std::filesystem::path(path).parent_path();
+    struct statvfs disk {};
+    if (::statvfs(folder.empty() ? "." : folder.c_str(), &disk) != 0) return false;
+    return disk.f_bavail * disk.f_frsize < 1 << 16;
 }
 
 void publish(const std::string& path) {

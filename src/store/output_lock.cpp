@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -49,7 +50,11 @@ bool OutputLock::lock(const std::string& output) {
     const std::string path = folder_ + "/lock";
     for (;;) {
         file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (file_ < 0) throw MachineError(path, std::string("cannot be opened: ") + std::strerror(errno));
+        if (file_ < 0) {
+            throw MachineError(
+                path, std::string("cannot be opened: ") + std::strerror(errno),
+                "see that " + folder_ + " is a folder that can be written, or name another output");
+        }
         struct flock whole {};
         whole.l_type = F_WRLCK;
         whole.l_whence = SEEK_SET;
@@ -65,6 +70,24 @@ bool OutputLock::lock(const std::string& output) {
         throw UsageError(output, "is being written by another run; wait for it or name another output");
     }
     return false;
+}
+
+bool OutputLock::is_held(const std::string& output) {
+    const std::string folder = output + ".journal";
+    const int file = open((folder + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        struct flock asked {};
+        asked.l_type = F_WRLCK;
+        asked.l_whence = SEEK_SET;
+        const bool held = fcntl(file, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
+        close(file);
+        if (held) return true;
+    }
+    struct stat beat {};
+    if (stat((folder + "/heartbeat").c_str(), &beat) != 0) return false;
+    // By this machine's clock, since the folder may be one that only the run can write.
+    const auto changed = std::chrono::system_clock::from_time_t(beat.st_mtim.tv_sec);
+    return std::chrono::system_clock::now() - changed < Heartbeat::Beat{}.stale_after;
 }
 
 OutputLock::~OutputLock() {

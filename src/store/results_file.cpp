@@ -126,7 +126,7 @@ struct ResultsWriter::File {
             }
         }
         fault = world.broadcast(fault);
-        if (!fault.empty()) throw MachineError(path, "cannot be written: " + fault);
+        if (!fault.empty()) fail(fault);
     }
 
     /// Runs collective calls of the library. A rank on which one fails throws at once: the others may be
@@ -137,8 +137,16 @@ struct ResultsWriter::File {
         try {
             work();
         } catch (const MachineError& error) {
-            throw MachineError(path, "cannot be written: " + reason_of(error));
+            fail(reason_of(error));
         }
+    }
+
+    /// HDF5 and MPI do not hand on why the system refused to write: a full disk is looked for.
+    [[noreturn]] void fail(const std::string& fault) const {
+        const bool full = is_full(path);
+        throw MachineError(path, "cannot be written: " + fault + (full ? ": No space left on device" : ""),
+                           full ? "make room and run the same command again"
+                                : "see that its folder exists and can be written, or name another output");
     }
 
     /// What went wrong, without the name of the file.
@@ -232,7 +240,7 @@ namespace {
 /// A file that rank 0 cannot create is found by the system call that says why.
 void try_create(const std::string& part) {
     const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor < 0) throw MachineError(part, std::string("cannot be created: ") + std::strerror(errno));
+    if (descriptor < 0) throw MachineError(part, std::strerror(errno));
     ::close(descriptor);
 }
 

@@ -270,6 +270,26 @@ void summarise(Pool& pool) {
     pool.own_patients = std::ranges::count(pool.is_own_patient, true);
 }
 
+/// Puts `rows` into the pool, in key order.
+void fill(const Study& study, const Task& task, std::span<const Table> tables, std::vector<Drawn> rows,
+          Pool& pool) {
+    std::ranges::sort(rows, {}, &Drawn::order);
+    for (const Drawn& row : rows) {
+        pool.dataset.push_back(static_cast<std::int32_t>(row.dataset));
+        pool.table_row.emplace_back(static_cast<std::int64_t>(row.row));
+        pool.image.emplace_back(row.image);
+        pool.key.push_back(row.key);
+        pool.asks.push_back(std::ranges::find(task.datasets, row.dataset) != task.datasets.end());
+        pool.answers.push_back(study.datasets[row.dataset].reference.empty());
+    }
+    fill_identity(study, tables, rows, pool);
+    fill_patients(study, tables, rows, pool);
+    require_one_patient_an_image(study, tables, rows, pool);
+    fill_contexts(study, task, tables, rows, pool);
+    fill_labels(task, tables, rows, pool);
+    summarise(pool);
+}
+
 // ---- the second stage ----
 
 template <class T>
@@ -427,21 +447,20 @@ Pool draft_pool(const Study& study, const Task& task, std::span<const Table> tab
         const std::vector<Drawn> drawn = draw_rows(study, task, tables, d, pool);
         rows.insert(rows.end(), drawn.begin(), drawn.end());
     }
-    std::ranges::sort(rows, {}, &Drawn::order);
-    for (const Drawn& row : rows) {
-        pool.dataset.push_back(static_cast<std::int32_t>(row.dataset));
-        pool.table_row.emplace_back(static_cast<std::int64_t>(row.row));
-        pool.image.emplace_back(row.image);
-        pool.key.push_back(row.key);
-        pool.asks.push_back(std::ranges::find(task.datasets, row.dataset) != task.datasets.end());
-        pool.answers.push_back(study.datasets[row.dataset].reference.empty());
+    fill(study, task, tables, std::move(rows), pool);
+    return pool;
+}
+
+Pool draft_pool_of(const Study& study, const Task& task, std::span<const Table> tables,
+                   std::span<const std::pair<std::size_t, TableRow>> rows) {
+    Pool pool;
+    std::vector<Drawn> drawn;
+    for (const auto& [dataset, row] : rows) {
+        const auto r = static_cast<std::size_t>(row.value);
+        const std::string& image = tables[dataset].image[r];
+        drawn.push_back({image_key(image, study.seed), image, dataset, r});
     }
-    fill_identity(study, tables, rows, pool);
-    fill_patients(study, tables, rows, pool);
-    require_one_patient_an_image(study, tables, rows, pool);
-    fill_contexts(study, task, tables, rows, pool);
-    fill_labels(task, tables, rows, pool);
-    summarise(pool);
+    fill(study, task, tables, std::move(drawn), pool);
     return pool;
 }
 

@@ -117,7 +117,10 @@ void start_folder(const Plan& plan, double bytes) {
     const bool empty = !exists || fs::is_empty(folder, error);
     const bool unfinished = !fs::exists(study, error) && bytes_of(store::part_of(study)) == study_text(plan);
     if (!empty && !unfinished) {
-        throw UsageError(folder, "is not empty; name a new folder, or remove it yourself");
+        const bool finished = bytes_of(study) == study_text(plan);
+        throw UsageError(folder,
+                         "is not empty; name a new folder, or remove it yourself" +
+                             (finished ? "; it holds this study, finished: candor run " + study : ""));
     }
     if (!exists && (!fs::create_directories(folder, error) || error)) {
         throw MachineError(folder, "cannot be made: " + error.message());
@@ -307,13 +310,13 @@ void write_study_mpi(const parallel::Communicator& world, const SynthOptions& op
         files += item.kind == Item::Kind::features || item.kind == Item::Kind::erased;
     }
     for (std::size_t d = 0; d < plan.study().datasets.size(); ++d) images += plan.images_asked(d);
-    log.info(options.folder + ": " + with_thousands(images) + " images of " +
-             std::to_string(plan.study().datasets.size()) + " datasets, " + std::to_string(files) +
-             " files of features, about " + gigabytes(bytes));
     parallel::on_root(world, [&] {
         start_folder(plan, bytes);
         return std::string();
     });
+    log.info(options.folder + ": " + with_thousands(images) + " images of " +
+             std::to_string(plan.study().datasets.size()) + " datasets, " + std::to_string(files) +
+             " files of features, about " + gigabytes(bytes));
 
     const std::vector<std::size_t> own = own_items(items, world);
     double total = 0;

@@ -82,7 +82,7 @@ class BenchTest(unittest.TestCase):
         self.refused(2, "no such benchmark; there are cell-1024, ", "--only", "cel")
         self.refused(2, "no such benchmark of a feature file; there are cell, census", self.features(values),
                      "--only", "auroc")
-        self.refused(2, "--rounds 0: must be at least 1", "--rounds", "0")
+        self.refused(2, "--rounds 0: must be a whole number, 1 to", "--rounds", "0")
         self.refused(2, "measures one process", "--only", "cell-64", ranks=2)
         self.refused(3, "has 999 rows", self.features(values[1:], "few.h5"))
         self.refused(3, "holds float64 features", self.features(values.astype(float), "double.h5"))

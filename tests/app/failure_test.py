@@ -103,6 +103,11 @@ class Failure(unittest.TestCase):
         self.on_1_and_3_ranks(2, "--treads", "did you mean --threads", options=["--treads", "1"])
         self.on_1_and_3_ranks(2, "operator.kk", 'did you mean "k"', options=["--set", "operator.kk=3"])
 
+    def test_a_study_that_is_missing(self):
+        os.remove(self.study.path("study.toml"))
+        self.on_1_and_3_ranks(2, "study.toml: cannot be read: No such file")
+        self.assert_fails(self.study.run(command="check"), 2, "study.toml: cannot be read: No such file")
+
     def test_more_threads_than_processors(self):
         self.on_1_and_3_ranks(2, "--threads 4096", "processors", options=["--threads", "4096"])
 
@@ -248,7 +253,7 @@ class Failure(unittest.TestCase):
             self.skipTest("mounting is not allowed here")
         self.addCleanup(subprocess.run, ["umount", small])
         for ranks in (1, 3):
-            self.assert_fails(self.study.run(ranks=ranks, out="small/out.h5"), 4, "out.h5")
+            self.assert_fails(self.study.run(ranks=ranks, out="small/out.h5"), 4, "out.h5", "No space left on device")
             self.assertIn(os.listdir(small), ([], ["out.h5.journal"]))  # what was finished is kept
         # The same command goes on when there is room.
         subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)

@@ -238,7 +238,7 @@ class Pairs(unittest.TestCase):
                 (("--per-image", "x"), "--per-image x: must be a whole number, at least 0; 0 sets no limit"),
                 (("--close-above", "1.5"), "--close-above 1.5: must be a cosine, -1 to 1"),
                 (("--far-below", "0,5"), "--far-below 0,5: must be a cosine, -1 to 1"),
-                (("--threads", "0"), "--threads 0: must be at least 1"),
+                (("--threads", "0"), "--threads 0: must be a whole number, 1 to 1048576"),
                 (("--per-imag", "1"), "--per-imag: candor pairs has no such option; did you mean --per-image?")):
             with self.subTest(options=options):
                 self.assert_fails(self.pairs(*options), 2, line)

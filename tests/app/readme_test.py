@@ -201,7 +201,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(shown, listed.strip().split("there are ")[1].split(", "))
 
     def test_help_and_version(self):
-        for command in ("check", "plan", "run", "show", "import", "pairs", "synth", "bench"):
+        for command in ("check", "plan", "run", "show", "report", "diff", "import", "pairs", "synth", "bench"):
             self.assertIn("--help", run(f"candor {command} --help", "/"))
         version = run("candor --version", "/")
         for word in ("candor ", "commit ", "compiler ", "blas ", "hdf5 ", "mpi "):
@@ -220,17 +220,36 @@ class Commands(unittest.TestCase):
     def test_the_picture_is_drawn_from_results(self):
         with tempfile.TemporaryDirectory() as folder:
             run(f"candor run {SOURCE}/inputs/digits/study.toml -o d.h5 --quiet", folder)
-            run(f"CANDOR=candor {SOURCE}/jobs/picture.sh d.h5 d.svg", folder)
-            with open(os.path.join(folder, "d.svg"), encoding="utf-8") as f:
-                drawn = f.read()
-            with open(os.path.join(SOURCE, "inputs/digits/discordance.svg"), encoding="utf-8") as f:
-                shipped = f.read()
-            for text in ("histogram", "random-16 (anchor)", "chance"):
-                self.assertIn(text, drawn)
-            # The marks stand where they stand in the shipped picture.
-            marks = r"<use xlink:href='#gpPt6' transform='translate\(([\d.]+),([\d.]+)\)"
-            self.assertEqual(re.findall(marks, drawn), re.findall(marks, shipped))
-            self.assertEqual(len(re.findall(marks, drawn)), 7)
+            run("candor report d.h5 -o r", folder)
+            for shipped, drawn in (("discordance", "forest-digits"), ("heat-map", "heat-map-digits")):
+                with open(os.path.join(folder, f"r/figures/{drawn}.svg"), encoding="utf-8") as f:
+                    drawn = f.read()
+                with open(os.path.join(SOURCE, f"inputs/digits/{shipped}.svg"), encoding="utf-8") as f:
+                    shipped = f.read()
+                # Numbers and marks stand where they stand in the shipped picture; fonts may differ.
+                for pattern in (r"<use xlink:href='#gpPt\d+' transform='translate\(([\d.]+),([\d.]+)\)", r"<text>(?:<.*?>)?([^<]*)"):
+                    self.assertEqual(re.findall(pattern, drawn), re.findall(pattern, shipped))
+            self.assertIn("Grey values without place", shipped)
+
+    def test_two_files_are_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            study = f"candor run {SOURCE}/inputs/wdbc/study.toml --quiet --set bootstrap.resamples=50"
+            run(f"{study} -o before.h5 && {study} -o after.h5 --set operator.k=1", folder)
+            run(block_with("sh", "candor diff"), folder)
+            with open(os.path.join(folder, "moved.csv")) as f:
+                self.assertTrue(f.read().startswith("task,encoder,finding,d_a,"))
+
+    def test_the_report_has_the_files_that_are_told_of(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run(f"candor run {SOURCE}/inputs/digits/study.toml -o chest.h5 --quiet --ablations --set bootstrap.resamples=50",
+                folder)
+            run(block_with("sh", "chest-report"), folder)
+            for name in names_in("\n".join(re.findall(r"^\| (`.*?) \|", section("The report"), re.M))):
+                place = "tables" if name.startswith(("table-", "rates-")) else "figures"
+                path = os.path.join(folder, "chest-report", place, name.replace("TASK", "digits"))
+                for ending in (".csv", ".md", ".tex") if place == "tables" else (".csv", ".gp", ".svg", ".pdf"):
+                    if not name.startswith(("auroc-", "caps-")):  # of heads
+                        self.assertTrue(os.path.exists(path + ending), path + ending)
 
 
 if __name__ == "__main__":

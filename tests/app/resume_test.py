@@ -254,6 +254,24 @@ class Resume(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(os.path.exists(folder))
 
+    def test_what_is_no_file_in_the_journal_is_refused(self):
+        self.stop(1)
+        path = self.study.path("out.h5.journal/99999999-000000.records")
+        for make, unmake in ((os.mkfifo, os.remove), (os.mkdir, os.rmdir)):
+            make(path)
+            for more in ([], ["--overwrite"]):
+                done = self.study.run(2, *more)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertIn("99999999-000000.records: is not a regular file; remove it", done.stderr)
+            unmake(path)
+        self.assertEqual(self.study.run(2).returncode, 0)
+        self.assert_whole()
+        os.remove(self.study.path("out.h5"))
+        with open(self.study.path("out.h5.journal"), "w"):
+            done = self.study.run(1)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("out.h5.journal/lock: cannot be opened: Not a directory; see that", done.stderr)
+
     def test_other_blocks_go_on_with_those_of_the_journal(self):
         self.stop(2)
         done = self.study.run(3, "--block", "4096", "--threads", "1")

@@ -55,6 +55,13 @@ ACROSS = {
     "associations": {"task": str, "x": str, "y": str, "group": str, "n": int, "value": float, "p": float,
                      "exact_p": float},
     "distances": {"task": str, "level": str, "anchor": str, "reject": int, "distance": float},
+    "heads": {"task": str, "level": str, "encoder": str, "kind": str, "violations": int, "auroc": float,
+              "auroc_low": float, "auroc_high": float},
+    "detection": {"task": str, "level": str, "score": str, "won": int, "lost": int, "even": int, "auroc": float,
+                  "auroc_low": float, "auroc_high": float},
+    "selection": {"task": str, "level": str, "policy": str, "positives": int, "encoders": int, "miss": float,
+                  "miss_low": float, "miss_high": float, "gap_closed": float, "gap_closed_low": float,
+                  "gap_closed_high": float},
 }
 
 

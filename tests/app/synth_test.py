@@ -3,6 +3,7 @@
 import csv
 import filecmp
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -85,6 +86,15 @@ class Synth(unittest.TestCase):
                      "blank context", "no patient id", "asked of the whole reference", "say that there is no box",
                      "patients have several images"):
             self.assertIn(text, done.stdout)
+        # A run says what is left out once a task and reason, and warns after it.
+        ran = candor("run", os.path.join(folder, "study.toml"), "-o", self.path("small.h5"), "--set",
+                     "bootstrap.resamples=100")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        left_out = re.findall(r'^candor: (task ".*": )\d+ rows: (.*); \d+ entr(?:y|ies) of the table exclusions$',
+                              ran.stderr, re.M)
+        self.assertGreater(len(left_out), 10)
+        self.assertEqual(len(left_out), len(set(left_out)))
+        self.assertNotIn("exclusions", ran.stderr[ran.stderr.index("candor: warning: "):])
         duplicates = done.stdout.split("== duplicates")[1].split("\n\n")[0]
         self.assertIn("site-a", duplicates)
         with h5py.File(os.path.join(folder, "features", "good", "site-a.h5")) as f:
@@ -170,7 +180,8 @@ class Synth(unittest.TestCase):
     def test_nothing_that_is_there_is_touched(self):
         folder = self.synth("done", "--scale", "0.2")
         before = {name: os.stat(os.path.join(folder, name)).st_mtime_ns for name in files_of(folder)}
-        self.assert_fails(candor("synth", "--shape", "small", "--scale", "0.2", "-o", folder), 2, folder, "not empty")
+        self.assert_fails(candor("synth", "--shape", "small", "--scale", "0.2", "-o", folder), 2, folder, "not empty",
+                          f"it holds this study, finished: candor run {folder}/study.toml")
         self.assertEqual(before, {name: os.stat(os.path.join(folder, name)).st_mtime_ns for name in files_of(folder)})
         with open(self.path("file"), "w", encoding="utf-8") as f:
             f.write("mine")

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "candor/stats/bootstrap_p.hpp"
 #include "candor/stats/fdr.hpp"
 #include "candor/stats/interval.hpp"
+#include "candor/stats/spearman.hpp"
 #include "candor/stats/student_t.hpp"
 
 using namespace candor;
@@ -112,9 +114,24 @@ std::vector<study::Boxes> made_boxes() {
 const std::vector<std::vector<double>> made_retention{{0.9, 0.8, 0.7, 0.95, 0.99},
                                                       std::vector<double>(5, std::nan(""))};
 
+/// Heads of task "chest" alone, the better the later the encoder; the second encoder's of "mass" are missing.
+campaign::TaskAurocs made_aurocs() {
+    campaign::TaskAurocs aurocs;
+    for (const std::size_t findings : {std::size_t{4}, std::size_t{1}})
+        aurocs.finding.emplace_back(5, std::vector<double>(findings, std::nan("")));
+    aurocs.task.assign(2, std::vector<double>(5, std::nan("")));
+    for (std::size_t e = 0; e < 5; ++e) {
+        const double auroc = 0.71 + 0.06 * static_cast<double>(e);
+        aurocs.finding[0][e].assign(4, auroc);
+        aurocs.task[0][e] = auroc;
+    }
+    aurocs.finding[0][1][scored[1]] = std::nan("");
+    return aurocs;
+}
+
 AssociationTables made_tables() {
     return campaign::association_tables(made_study(), made_work(), made_counted(), made_boxes(),
-                                        made_retention);
+                                        made_retention, made_aurocs());
 }
 
 template <class T>
@@ -223,9 +240,46 @@ BOOST_AUTO_TEST_CASE(distances_are_paired_with_the_anchor) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(heads_stand_beside_discordance) {
+    const store::ResultTable table = made_tables().associations;
+    std::map<std::string, std::pair<std::int64_t, double>> says;  // "kind group" of task_auroc with d
+    std::int64_t without = 0;
+    for (std::size_t row = 0; row < static_cast<std::size_t>(table.rows()); ++row) {
+        if (texts(table, "x")[row] != "task_auroc" || texts(table, "y")[row] != "d") continue;
+        if (texts(table, "task")[row] != "chest") {
+            BOOST_CHECK_EQUAL(texts(table, "undefined")[row], "no linear head has an AUROC");
+            ++without;
+            continue;
+        }
+        says[texts(table, "kind")[row] + " " + texts(table, "group")[row]] = {integer(table, "n", row),
+                                                                              real(table, "value", row)};
+    }
+    BOOST_CHECK_EQUAL(without, 3);
+    // Spearman of the micro rates with 1 .. 5, by its definition on ranks.
+    std::vector<double> d;
+    for (std::size_t e = 0; e < 5; ++e) {
+        double sum = 0;
+        for (const std::size_t f : scored) sum += rate(e, f, 0);
+        d.push_back(sum);
+    }
+    const std::vector<double> encoder{1, 2, 3, 4, 5};
+    BOOST_CHECK_EQUAL(says.at("spearman panel").first, 5);
+    check_close(says.at("spearman panel").second, stats::spearman(encoder, d).rho);
+    // AUROCs 0.71, 0.77, 0.83, 0.89, 0.95 fall into five bins; one cell of the second encoder has none.
+    BOOST_CHECK_EQUAL(says.at("bin [0.70, 0.75)").first, 3);
+    BOOST_CHECK_EQUAL(says.at("bin [0.75, 0.80)").first, 2);
+    check_close(says.at("bin [0.75, 0.80)").second, (rate(1, scored[0], 0) + rate(1, scored[2], 0)) / 2);
+    double above = 0;
+    for (std::size_t e = 1; e < 5; ++e) {
+        for (const std::size_t f : scored) above += (e != 1 || f != scored[1]) && rate(e, f, 0) > 0.25;
+    }
+    BOOST_CHECK_EQUAL(says.at("share task_auroc > 0.75").first, 11);
+    check_close(says.at("share task_auroc > 0.75").second, above / 11);
+}
+
 BOOST_AUTO_TEST_CASE(without_an_anchor_there_are_no_distances) {
     const AssociationTables tables = campaign::association_tables(
-        made_study(false), made_work(), made_counted(), made_boxes(), made_retention);
+        made_study(false), made_work(), made_counted(), made_boxes(), made_retention, made_aurocs());
     BOOST_CHECK_EQUAL(tables.distances.rows(), 0);
     BOOST_CHECK_EQUAL(tables.distances.columns.size(), 12);
     BOOST_REQUIRE_EQUAL(tables.families.size(), 1);
@@ -315,9 +369,9 @@ BOOST_AUTO_TEST_CASE(contrasts_are_arms_and_their_differences) {
 BOOST_AUTO_TEST_CASE(one_finding_is_too_few_for_a_test) {
     Counted counted = made_counted();
     std::erase_if(counted.findings, [](const FindingResult& result) { return result.finding != 1; });
-    const store::ResultTable table =
-        campaign::association_tables(made_study(), made_work(), counted, made_boxes(), made_retention)
-            .contrasts;
+    const store::ResultTable table = campaign::association_tables(made_study(), made_work(), counted,
+                                                                  made_boxes(), made_retention, made_aurocs())
+                                         .contrasts;
     BOOST_CHECK_EQUAL(texts(table, "undefined")[0], "");
     BOOST_CHECK_EQUAL(texts(table, "undefined")[1], "fewer than 2 cells");
     BOOST_CHECK_EQUAL(real(table, "value", 1), 0.5);
@@ -393,12 +447,15 @@ BOOST_AUTO_TEST_CASE(associations_of_the_study_are_one_family) {
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_the_study_is_refused) {
-    BOOST_CHECK_THROW(
-        campaign::association_tables(made_study(), made_work(), made_counted(), {}, made_retention),
-        InternalError);
-    BOOST_CHECK_THROW(
-        campaign::association_tables(made_study(), made_work(), made_counted(), made_boxes(), {}),
-        InternalError);
+    BOOST_CHECK_THROW(campaign::association_tables(made_study(), made_work(), made_counted(), {},
+                                                   made_retention, made_aurocs()),
+                      InternalError);
+    BOOST_CHECK_THROW(campaign::association_tables(made_study(), made_work(), made_counted(), made_boxes(),
+                                                   {}, made_aurocs()),
+                      InternalError);
+    BOOST_CHECK_THROW(campaign::association_tables(made_study(), made_work(), made_counted(), made_boxes(),
+                                                   made_retention, {}),
+                      InternalError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

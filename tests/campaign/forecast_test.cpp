@@ -81,6 +81,9 @@ PlannedStudy made_plan() {
     PlannedStudy plan;
     plan.inputs = made_inputs();
     plan.work = made_work(plan.inputs);
+    for (std::size_t t = 0; t < plan.work.size(); ++t)
+        plan.heads.push_back(
+            study::draft_head_rows(plan.inputs.study, plan.inputs.study.tasks[t], plan.inputs.tables));
     plan.dimensions = made_dimensions;
     for (std::size_t e = 0; e < plan.inputs.study.encoders.size(); ++e) {
         for (std::size_t d = 0; d < plan.inputs.study.datasets.size(); ++d) {
@@ -171,8 +174,9 @@ BOOST_AUTO_TEST_CASE(stages_add_up_and_bound_each_other) {
             BOOST_TEST(one.slowest <= one.cpu_seconds * (1 + 1e-9));
             BOOST_TEST(one.cpu_seconds <= ranks * one.slowest * (1 + 1e-9));
         }
-        BOOST_TEST((names == std::vector<std::string>{"start", "audit", "search", "count", "overlap",
-                                                      "retention", "tables", "write"}));
+        BOOST_TEST((names == std::vector<std::string>{
+                                 "start", "audit", "search", "count", "overlap", "retention", "heads",
+                                 "detection", "search, training rows", "selection", "tables", "write"}));
         BOOST_TEST(forecast.elapsed == elapsed, near);
         BOOST_TEST(forecast.cpu_seconds == cpu, near);
         BOOST_TEST(forecast.fixed == fixed, near);

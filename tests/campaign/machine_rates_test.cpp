@@ -73,12 +73,23 @@ BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused_by_its_key) {
     refused(replaced(text, "tally = ", "tally_ = "), "seconds.tally");
     refused(replaced(text, "[search]", "more = 1\n[search]"), "more");
     refused(replaced(text, "\nlook = ", "\nlooks = "), "search.look");
-    refused(replaced(text, "draw = 1", "draw = -1"), "must be above 0");
+    refused(replaced(text, "draw = 1", "draw = -1"), "must be 1e-13 to 1000");
+    refused(replaced(text, "draw = 1", "draw = 1e308 # 1"), "must be 1e-13 to 1000");
     refused(replaced(text, "[16, 1024]", "[1024, 16]"), "must be whole numbers that rise");
     refused(replaced(text, "[16, 1024]", "[]"), "at least one number of feature columns");
-    refused(replaced(text, "[16, 1024]", "[16, 384, 1024]"), "a number above 0 for each dimension");
-    refused(replaced(text, "[search]", "[searches]"), "search");
-    refused(replaced(text, "machine = ", "machines = "), "machine");
+    refused(replaced(text, "[16, 1024]", "[16, 384, 1024]"), "a number for each dimension");
+    refused(replaced(text, "[search]", "[searches]"), "is no profile of candor bench");
+    refused(replaced(text, "machine = ", "machines = "), "is no profile of candor bench");
+    refused(replaced(text, "node ", "node\\u001b[1m "), "without control characters");
+}
+
+BOOST_AUTO_TEST_CASE(what_no_machine_has_is_named) {
+    MachineRates rates = made();
+    BOOST_TEST(campaign::first_impossible(rates) == "");
+    rates.search[1].fill = -1e-9;
+    BOOST_TEST(campaign::first_impossible(rates) == "fill");
+    rates.tally = 1e-15;
+    BOOST_TEST(campaign::first_impossible(rates) == "tally");
 }
 
 BOOST_AUTO_TEST_CASE(rates_of_other_dimensions_lie_on_straight_lines) {
@@ -110,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_profile_is_written_whole_or_not_at_all) {
     std::ofstream(other) << "machine = \"x\"\n";
     BOOST_TEST(!campaign::is_rates_file(other));
     BOOST_CHECK_THROW(campaign::write_rates(folder / "nowhere" / "m.toml", made()), MachineError);
-    BOOST_CHECK_THROW(campaign::read_rates(folder / "nowhere.toml"), DataError);
+    BOOST_CHECK_THROW(campaign::read_rates(folder / "nowhere.toml"), UsageError);
     std::filesystem::remove_all(folder);
 }
 

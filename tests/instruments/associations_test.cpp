@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_domain_of_five_has_its_own_correlations) {
     BOOST_CHECK_EQUAL(chest.value, -1);
     BOOST_CHECK_EQUAL(chest.exact_p, 2.0 / 120);
     BOOST_CHECK_EQUAL(answer(task, "spearman", "retention", "task_auroc", "domain chest").undefined,
-                      "no heads were trained");
+                      "no linear head has an AUROC");
     std::vector<std::string> groups;
     for (const Association& one : associations(task)) {
         if (one.group.starts_with("domain")) groups.push_back(one.group);
@@ -162,11 +162,11 @@ BOOST_AUTO_TEST_CASE(what_has_no_answer_says_why) {
     BOOST_CHECK_EQUAL(why("spearman", "parameters", "d", "without the anchor"), "no encoder has parameters");
     BOOST_CHECK_EQUAL(why("spearman", "year", "d", "panel"), "no encoder has a year");
     BOOST_CHECK_EQUAL(why("spearman", "retention", "d", "panel"), "no retention was measured");
-    BOOST_CHECK_EQUAL(why("spearman", "task_auroc", "d", "panel"), "no heads were trained");
+    BOOST_CHECK_EQUAL(why("spearman", "task_auroc", "d", "panel"), "no linear head has an AUROC");
     BOOST_CHECK_EQUAL(why("slope", "area", "d", "encoder x finding"), "no finding has evidence boxes");
     BOOST_CHECK_EQUAL(why("slope", "area", "d", "finding"), "no finding has evidence boxes");
-    BOOST_CHECK_EQUAL(why("bin", "task_auroc", "d", ""), "no heads were trained");
-    BOOST_CHECK_EQUAL(why("share", "task_auroc", "d", "task_auroc > 0.75"), "no heads were trained");
+    BOOST_CHECK_EQUAL(why("bin", "task_auroc", "d", ""), "no linear head has an AUROC");
+    BOOST_CHECK_EQUAL(why("share", "task_auroc", "d", "task_auroc > 0.75"), "no linear head has an AUROC");
     set(task, &EncoderFigures::year, {2020, 2020, 2020});
     BOOST_CHECK_EQUAL(why("spearman", "year", "d", "panel"), "constant year");
     set(task, &EncoderFigures::year, {2020, 2021, std::nan("")});

@@ -41,6 +41,17 @@ BOOST_AUTO_TEST_CASE(closed_forms_near_zero_and_far_out) {
     }
 }
 
+// METHODS 9's confidences are blind to where a head decides; this one is not.
+BOOST_AUTO_TEST_CASE(the_distance_to_the_threshold_is_measured_from_it) {
+    BOOST_CHECK_EQUAL(threshold_distance_score(-2.5, -2.5), 0);
+    BOOST_CHECK_EQUAL(threshold_distance_score(0, -2.5), -2.5);
+    BOOST_CHECK_EQUAL(threshold_distance_score(-5, -2.5), -2.5);
+    for (const double z : {-800.0, -1.5, 0.0, 3.25})
+        BOOST_CHECK_EQUAL(threshold_distance_score(z, 0), max_logit_score(z));
+    BOOST_CHECK_THROW(threshold_distance_score(0, std::numeric_limits<double>::infinity()), InternalError);
+    BOOST_CHECK_THROW(threshold_distance_score(std::nan(""), 0), InternalError);
+}
+
 // Faults 20: the only error has the smallest logit of 38, -39, 41, 50; a plain probability is 1 for all four.
 BOOST_AUTO_TEST_CASE(confidence_does_not_saturate) {
     const std::vector<double> logits{38, -39, 41, 50};

@@ -233,6 +233,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     b.resampled.resize(3);
     BOOST_CHECK_THROW(a += b, InternalError);
     BOOST_CHECK_EQUAL(name_of(DetectionScore::neighbor_distance), "neighbor_distance");
+    BOOST_CHECK_EQUAL(name_of(DetectionScore::threshold_distance), "threshold_distance");
     BOOST_CHECK_EQUAL(name_of(DetectionScore::impurity), "impurity");
 }
 

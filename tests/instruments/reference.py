@@ -117,7 +117,7 @@ def detection(random):
     errs = random.random(rows) < random.choice([0.05, 0.4])
     patient = random.integers(0, patients, rows)
     weights = drawn(random, patients, resamples)
-    score = random.normal(0, 1, (7, rows)) + errs
+    score = random.normal(0, 1, (8, rows)) + errs
     score[0] = np.round(score[0])
     score[3] = 0.25  # says nothing: 1/2
     if random.random() < 0.3:
@@ -129,7 +129,7 @@ def detection(random):
     if np.isnan(score[5, 0]):
         auroc[5] = NAN
     answers = []
-    for s in range(7):
+    for s in range(8):
         gap = auroc[0] - auroc[s] if s else np.full(resamples + 1, NAN)
         valid = gap[1:][~np.isnan(gap[1:])]
         p = min(1, 2 * min(1 + (valid <= 0).sum(), 1 + (valid >= 0).sum()) / (len(valid) + 1))

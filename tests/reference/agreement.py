@@ -98,6 +98,8 @@ def tolerance_of(table, column, dimension):
 
 def may_be_extra(name, row):
     """Rows of later instruments that say why they are undefined, and families without tests."""
+    if name == "families" and row["family"].startswith("impurity less "):
+        return True  # of heads, which are compared elsewhere
     return (name == "associations" and row["undefined"] != "") or (name == "families" and row["m"] == 0)
 
 
@@ -158,14 +160,22 @@ def compare_exclusions(file, expected, study):
             for key in sorted(found.keys() | expected.keys()) if found.get(key) != expected.get(key)]
 
 
+def head_aurocs(file):
+    """What the heads of a results file reached, as the associations want it. Heads are compared elsewhere."""
+    return {(row["task"].decode(), row["encoder"].decode(), row["finding"].decode()): float(row["auroc"])
+            for row in file["tables/heads"][:]
+            if row["level"] in (b"finding", b"task") and row["kind"] == b"linear"
+            and not math.isnan(row["auroc"])}
+
+
 def disagreements(study, results, ablations=False):
     """Every place where the results file differs from the reference, as lines of text.
 
     ablations  the study was run with --ablations
     """
     problems = []
-    expected = reference.run(study, ablations)
     with h5py.File(results, "r") as file:
+        expected = reference.run(study, ablations, head_aurocs(file))
         dimension = 0
         exclusions = {}
         merged = {name: {} for name in TEXT_KEYS}

@@ -1,6 +1,8 @@
 """Associations over encoders, distances from the anchor and contrasts a second time (METHODS 11).
 
 D is rate_mid. by_encoder: {encoder: {(level, finding): observed value, then the resamples'}}.
+aurocs: {(task, encoder, finding): AUROC of the linear heads}, finding "" for the mean over findings; those that are
+undefined are not in it.
 """
 
 import math
@@ -37,28 +39,52 @@ def association(n, value=math.nan, standard_error=math.nan, p=math.nan, exact_p=
             "undefined": int(math.isnan(p))}
 
 
-def spearman_rows(study, task, by_encoder, retention):
-    """D of the task (micro) with parameters, year and retention."""
+def spearman_rows(study, task, by_encoder, retention, aurocs):
+    """D of the task (micro) with parameters, year, retention and task AUROC, and of the last two."""
     encoders = {e["id"]: e for e in study["encoders"] if e["id"] in by_encoder}
     d = {e: by_encoder[e]["micro", ""][0] for e in by_encoder}
+    auroc = {e: aurocs[task["id"], e, ""] for e in by_encoder if (task["id"], e, "") in aurocs}
     rows = {}
 
-    def put(x, group, values):
-        chosen = [e for e in values if e in d]
-        a, b = [values[e] for e in chosen], [d[e] for e in chosen]
+    def put(x, group, values, y="d", others=d):
+        chosen = [e for e in values if e in others]
+        a, b = [values[e] for e in chosen], [others[e] for e in chosen]
         rho, p, exact = spearman_p(a, b)
-        rows[task["id"], "spearman", x, "d", group] = association(len(chosen), rho, p=p, exact_p=exact)
+        rows[task["id"], "spearman", x, y, group] = association(len(chosen), rho, p=p, exact_p=exact)
 
     put("parameters", "without the anchor",
         {e: v["parameters"] for e, v in encoders.items() if "parameters" in v and not v.get("anchor")})
     put("year", "panel", {e: v["year"] for e, v in encoders.items() if "year" in v})
     put("retention", "panel", retention)
+    put("task_auroc", "panel", auroc)
+    put("retention", "panel", retention, "task_auroc", auroc)
     domains = {}
     for e in by_encoder:
         domains.setdefault(encoders[e].get("domain", ""), []).append(e)
     for domain, members in domains.items():
         if domain and len(members) >= 5:
-            put("retention", f"domain {domain}", {e: v for e, v in retention.items() if e in members})
+            within = {e: v for e, v in retention.items() if e in members}
+            put("retention", f"domain {domain}", within)
+            put("retention", f"domain {domain}", within, "task_auroc", auroc)
+    return rows
+
+
+def auroc_rows(task, by_encoder, aurocs):
+    """Mean D by 5 points of task AUROC, and the share of D above 0.25 among cells with one above 0.75."""
+    cells = [(aurocs[task["id"], e, f], values[0]) for e, levels in by_encoder.items()
+             for (level, f), values in levels.items() if level == "finding" and (task["id"], e, f) in aurocs]
+    bins, rows = {}, {}
+    for auroc, d in cells:
+        bins.setdefault(min(int(20 * auroc), 19), []).append(d)
+    for i, values in bins.items():
+        name = f"[{i / 20:.2f}, {(i + 1) / 20:.2f}" + ("]" if i == 19 else ")")
+        rows[task["id"], "bin", "task_auroc", "d", name] = association(len(values), sum(values) / len(values))
+    above = [d > 0.25 for auroc, d in cells if auroc > 0.75]
+    if above:
+        rows[task["id"], "share", "task_auroc", "d", "task_auroc > 0.75"] = association(
+            len(above), sum(above) / len(above))
+    for row in rows.values():
+        row["undefined"] = 0
     return rows
 
 

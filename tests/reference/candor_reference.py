@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference.ablations import ablation_rows
-from reference.associations import (contrast_rows, correct_associations, distance_rows, slope_rows,
-                                    spearman_rows)
+from reference.associations import (auroc_rows, contrast_rows, correct_associations, distance_rows,
+                                    slope_rows, spearman_rows)
 from reference.blind_sets import blind_counts, consensus_rows, overlap_rows
 from reference.cohort import Cell, asking_contexts, draw_pool, load_study, make_cell, pooled_cells
 from reference.inference import (benjamini_hochberg, bootstrap_p, divide, interval, resample_weights,
@@ -335,7 +335,8 @@ def tabulate_instruments(study, task, pool, weights, scores, by_encoder, tables)
         study, task, pool, groups, weights)
     tables["families"].update(families)
     pool.exclusions.update(exclusions)
-    tables["associations"] = {**spearman_rows(study, task, by_encoder, task_retention),
+    tables["associations"] = {**spearman_rows(study, task, by_encoder, task_retention, study["aurocs"]),
+                              **auroc_rows(task, by_encoder, study["aurocs"]),
                               **slope_rows(task, by_encoder, mean_areas(study, task, pool))}
     tables["distances"], families = distance_rows(study, task, by_encoder)
     tables["families"].update(families)
@@ -388,10 +389,11 @@ def collect_cases(study, task, pool, all_scores):
     return out
 
 
-def run(path, ablations=False):
-    """All tasks of a study: {task: (tables, cases, pool)}."""
+def run(path, ablations=False, aurocs=None):
+    """All tasks of a study: {task: (tables, cases, pool)}. `aurocs` of heads, as `associations` takes them."""
     study = load_study(path)
     study["ablations"] = ablations
+    study["aurocs"] = aurocs or {}
     results = {task["id"]: run_task(study, task) for task in study["tasks"]}
     correct_associations(study, [tables for tables, _, _ in results.values()])
     return results

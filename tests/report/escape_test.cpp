@@ -87,4 +87,28 @@ BOOST_AUTO_TEST_CASE(width_is_code_points) {
     BOOST_TEST(padded("long", 2, true) == "long");
 }
 
+BOOST_AUTO_TEST_CASE(html_text_leaves_no_markup) {
+    BOOST_TEST(html_text("<a href=\"x\">R&D 'y'</a>\n") ==
+               "&lt;a href=&quot;x&quot;&gt;R&amp;D &#39;y&#39;&lt;/a&gt; ");
+    BOOST_TEST(html_text("\xEF\xBF\xBE|\xEF\xBF\xBD|\xC3\xA4") == "\xEF\xBF\xBD|\xEF\xBF\xBD|\xC3\xA4");
+}
+
+BOOST_AUTO_TEST_CASE(gnuplot_strings_are_single_quoted) {
+    BOOST_TEST(gnuplot_string("it's `ls` \\ 5%\n") == "'it''s `ls` \\ 5% '");
+    BOOST_TEST(gnuplot_tic("50% of 'x'") == "'50%% of ''x'''");
+}
+
+BOOST_AUTO_TEST_CASE(file_parts_are_safe) {
+    BOOST_TEST(file_part("chest-all.2") == "chest-all.2");
+    BOOST_TEST(file_part("../-x y<>") == "_._-x_y__");
+    BOOST_TEST(file_part("-rf") == "_rf");
+    BOOST_TEST(file_part("") == "_");
+    BOOST_TEST(file_part(std::string(100, 'a')).size() == 60U);
+}
+
+BOOST_AUTO_TEST_CASE(shortened_counts_code_points) {
+    BOOST_TEST(shortened("abc", 3) == "abc");
+    BOOST_TEST(shortened("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F", 3) == "\xC3\xA4\xC3\xB6\xE2\x80\xA6");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

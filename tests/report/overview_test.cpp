@@ -47,6 +47,16 @@ struct Maker {
         texts(overview.across.distances, {"task", "level", "anchor"});
         integers(overview.across.distances, {"reject"});
         reals(overview.across.distances, {"distance"});
+        texts(overview.heads.heads, {"task", "level", "encoder", "kind"});
+        integers(overview.heads.heads, {"violations"});
+        reals(overview.heads.heads, {"auroc", "auroc_low", "auroc_high"});
+        texts(overview.heads.detection, {"task", "level", "score"});
+        integers(overview.heads.detection, {"won", "lost", "even"});
+        reals(overview.heads.detection, {"auroc", "auroc_low", "auroc_high"});
+        texts(overview.heads.selection, {"task", "level", "policy"});
+        integers(overview.heads.selection, {"positives", "encoders"});
+        reals(overview.heads.selection,
+              {"miss", "miss_low", "miss_high", "gap_closed", "gap_closed_low", "gap_closed_high"});
         texts(overview.cells, {"task", "encoder", "finding", "context"});
         integers(overview.cells, {"few_patients", "all_equal", "pooled_reference"});
         texts(overview.findings, {"task", "encoder", "finding"});
@@ -340,6 +350,45 @@ BOOST_AUTO_TEST_CASE(a_missing_column_is_named) {
         BOOST_TEST(error.place().column == "statistic");
         return error.code() == ExitCode::data;
     });
+}
+
+BOOST_AUTO_TEST_CASE(heads_are_told_in_a_sentence_each) {
+    Maker made = small_study();
+    HeadTables& heads = made.overview.heads;
+    Maker::add(heads.heads, {"chest", "finding", "clip", "linear"}, {9}, {0.1, 0.1, 0.1});
+    Maker::add(heads.heads, {"chest", "task", "clip", "linear"}, {1}, {0.7, 0.65, 0.75});
+    Maker::add(heads.heads, {"chest", "task", "clip", "hidden"}, {2}, {0.99, 0.9, 1});
+    Maker::add(heads.heads, {"chest", "task", "rad-dino", "linear"}, {0}, {0.9, 0.8, 0.95});
+    Maker::add(heads.heads, {"chest", "task", "random", "linear"}, {0}, {NAN, NAN, NAN});
+    Maker::add(heads.detection, {"chest", "cell", "msp"}, {1, 0, 0}, {0.99, 0.9, 1});
+    Maker::add(heads.detection, {"chest", "task", "impurity"}, {0, 0, 0}, {0.6, 0.55, 0.65});
+    Maker::add(heads.detection, {"chest", "task", "msp"}, {3, 8, 1}, {0.8, 0.75, 0.85});
+    Maker::add(heads.detection, {"chest", "task", "ensemble"}, {9, 0, 0}, {0.5, 0.4, 0.6});
+    const char* policies[] = {"single",         "oracle",   "majority",        "independent",
+                              "most_confident", "lowest_d", "lowest_impurity", "mean_probability"};
+    for (std::size_t i = 0; i < 8; ++i) {
+        const double miss = 0.01 * static_cast<double>(i),
+                     closed = i == 7 ? NAN : 0.1 * static_cast<double>(i);
+        Maker::add(heads.selection, {"chest", "micro", policies[i]}, {77, 4}, {1, 1, 1, 1, 1, 1});
+        Maker::add(heads.selection, {"chest", "macro", policies[i]}, {55, 4},
+                   {miss, miss, miss, closed, closed, closed});
+    }
+    const std::vector<std::string> expected{
+        "Linear heads, AUROC over findings: lowest under clip at 70.0 [65.0, 75.0], highest under rad-dino "
+        "at "
+        "90.0 [80.0, 95.0]; 3 margins above a cap.",
+        "Errors of linear heads, AUROC within context: impurity at 60.0 [55.0, 65.0], the best other score "
+        "msp "
+        "at 80.0 [75.0, 85.0]; impurity is above it in 3 of 12 cells.",
+        "Missed positives of 55 cases that all 4 encoders scored (macro): one encoder 0.0 [0.0, 0.0], the "
+        "majority 2.0 [2.0, 2.0], all of them 1.0 [1.0, 1.0], as many independent ones 3.0 [3.0, 3.0] "
+        "percent; "
+        "of the gap in balanced error the best rule without labels, lowest_impurity, closes 60.0 [60.0, "
+        "60.0]."};
+    BOOST_TEST(head_sentences(heads, "chest") == expected, boost::test_tools::per_element());
+    BOOST_CHECK(head_sentences(heads, "another task").empty());
+    const std::string wide = format_overview(made.overview, 1000);
+    for (const std::string& sentence : expected) BOOST_CHECK(wide.find(sentence + '\n') != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_panel_together_is_told_in_a_sentence_each) {

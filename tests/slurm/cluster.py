@@ -134,7 +134,10 @@ MinJobAge=86400
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 {nodes}
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10 State=UP
+PartitionName=urgent Nodes=ALL PriorityTier=10 MaxTime=INFINITE DefaultTime=10 State=UP
 """)
         # Nothing here uses control groups, but slurmd looks for them where it is not told which kind, and a container
         # may have none. Of the kinds that 22.05 knows the first starts without.
@@ -205,7 +208,8 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10 State=U
 
         def is_ready():
             self.run("scontrol", "update", f"nodename={node}", "state=resume")  # refused where it is up already
-            return re.fullmatch("idle|alloc|mix", self.run("sinfo", "-h", "-N", "-n", node, "-o", "%t").stdout.strip())
+            state = self.run("sinfo", "-h", "-N", "-p", "main", "-n", node, "-o", "%t").stdout.strip()
+            return re.fullmatch("idle|alloc|mix", state)
 
         wait_until(is_ready, 20, lambda: f"{node} to be up\n{self.logs()}")
 

@@ -74,9 +74,11 @@ class Interrupted(Jobs):
             last = self.wait_until_kept_more(run, last)
             self.slurm.crash(second)
             self.slurm.boot(second)
-        with self.subTest("the job is put back into the queue, as a preemption does"):
+        with self.subTest("a job of more weight takes the nodes"):
             last = self.wait_until_kept_more(run, last)
-            self.assertEqual(self.slurm.run("scontrol", "requeue", str(run)).returncode, 0)
+            urgent = self.slurm.run("srun", "--partition=urgent", "--nodes=2", "--ntasks=4", "hostname")
+            self.assertEqual(urgent.returncode, 0, urgent.stderr)
+            self.assertEqual(sorted(set(urgent.stdout.split())), self.slurm.nodes)
         with self.subTest("the time is up"):
             last = self.wait_until_kept_more(run, last)
             stopped = self.ranks(first) + self.ranks(second)

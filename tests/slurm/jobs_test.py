@@ -9,7 +9,7 @@ import time
 import unittest
 
 from cluster import wait_until
-from submitted import CANDOR, SITE, SOURCE, Jobs, main
+from submitted import CANDOR, SITE, SOURCE, SUBMIT, Jobs, main
 
 import h5py
 
@@ -49,6 +49,8 @@ class Chain(Jobs):
         tables = os.listdir(os.path.join(out, "tables"))
         self.assertLessEqual({"overview.txt", "cells.csv", "tasks.csv", "tasks.md", "findings.md"}, set(tables))
         self.assertEqual([name for name in tables if name.endswith(".part")], [])
+        self.assertTrue(os.path.exists(os.path.join(out, "report", "index.html")))
+        self.assertFalse(os.path.exists(os.path.join(out, "report.part")))
         with open(os.path.join(out, f"provenance-{jobs[1]}.txt")) as f:
             provenance = f.read()
         for text in ("restart 0\n$ srun --kill-on-bad-exit=1", "--time-limit", self.slurm.nodes[0][:-1] + "[1-2]",
@@ -100,8 +102,17 @@ class Chain(Jobs):
         self.assertIn("no such study", self.submit(WDBC + "x", self.scratch, code=2))
         self.assertIn("cannot be made", self.submit(WDBC, os.path.join(WDBC, "out"), code=4))
         self.assertIn("must be a whole number", self.submit(WDBC, self.scratch, site="CANDOR_NODES=two\n", code=2))
+        self.assertIn("OUT_DIR: has an empty name", self.submit(WDBC, "", code=2))
+        for setting in ("CANDOR_NODES=0", "CANDOR_THREADS=0", "CANDOR_RANKS_PER_NODE=08", "CANDOR_MAX_RESTARTS=x",
+                        "CANDOR_LAUNCHER=foo"):
+            self.assertIn(f"{setting}: must be",
+                          self.submit(WDBC, self.scratch, "--dry-run", site=setting + "\n", code=2))
+        done = self.slurm.run(SUBMIT, WDBC, self.scratch, variables={"CANDOR_SITE": self.scratch})
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("no file that can be read", done.stderr)
         out = os.path.join(self.scratch, "too many nodes")
         self.assertIn("nothing of the study was submitted", self.submit(WDBC, out, site="CANDOR_NODES=3\n", code=4))
+        self.assertEqual(os.listdir(out), [])
         wait_until(lambda: self.slurm.run("squeue", "-h").stdout == "", 20, "an empty queue")
 
     def test_steps_without_pmix_are_refused(self):
@@ -149,6 +160,15 @@ class Disk(Jobs):
 
 
 class Scaling(Jobs):
+    def test_refusals(self):
+        for options, threads, message in ((["--ranks"], 1, "--ranks: needs a value"),
+                                          (["--weak"], 1, "--weak: needs a value"),
+                                          ([], 0, "CANDOR_THREADS=0: must be")):
+            done = self.slurm.run(os.path.join(SOURCE, "jobs", "scaling.sh"), WDBC, self.scratch, *options,
+                                  variables={"CANDOR_THREADS": str(threads)})
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(message, done.stderr)
+
     def test_table(self):
         out = os.path.join(self.scratch, "scal ing")
         site = os.path.join(self.scratch, "scaling.env")

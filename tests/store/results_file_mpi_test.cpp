@@ -195,7 +195,10 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_created_is_the_same_error_everywhere)
     const SharedDirectory directory;
     const std::string path = directory.file("absent/out.h5");
     const std::string message = machine_error([&] { ResultsWriter writer(path, world()); });
-    BOOST_TEST(message == path + ": cannot be written: cannot be created: No such file or directory");
+    BOOST_TEST(message ==
+               path +
+                   ": cannot be written: No such file or directory; see that its folder exists and "
+                   "can be written, or name another output");
     for (const std::string& other : world().all_gather(message)) BOOST_TEST(other == message);
 }
 

@@ -64,6 +64,31 @@ BOOST_AUTO_TEST_CASE(rows_stand_in_key_order) {
     BOOST_CHECK_EQUAL(excluded(pool, "no patient id, each image its own patient"), 4);
 }
 
+// A pool of given rows is what a pool of their split would be.
+BOOST_AUTO_TEST_CASE(given_rows_make_a_pool) {
+    const Study study = two_datasets();
+    const std::vector<Table> tables =
+        two_tables(study, "image_id,patient_id,f\na,p,1\nb,p,0\nc,q,\n", "image_id,f\na,1\nz,0\n");
+    const std::vector<std::pair<std::size_t, TableRow>> rows{
+        {1, TableRow(1)}, {0, TableRow(2)}, {0, TableRow(0)}, {1, TableRow(0)}};
+    const Pool pool = draft_pool_of(study, study.tasks[0], tables, rows);
+    const Pool whole = draft_pool(study, study.tasks[0], tables);
+    BOOST_CHECK_EQUAL(pool.rows(), 4);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < whole.image.size(); ++i) {
+        if (whole.image[i] == "b") continue;
+        BOOST_CHECK_EQUAL(pool.image[at], whole.image[i]);
+        BOOST_CHECK_EQUAL(pool.key[at], whole.key[i]);
+        BOOST_CHECK_EQUAL(pool.dataset[at], whole.dataset[i]);
+        BOOST_CHECK_EQUAL(pool.labels[0][at], whole.labels[0][i]);
+        BOOST_CHECK(pool.asks[at] && pool.answers[at]);
+        ++at;
+    }
+    BOOST_CHECK(pool.contexts == (Names{"a", "b"}));
+    BOOST_CHECK_EQUAL(pool.clusters, 4);
+    BOOST_CHECK(pool.exclusions.empty());
+}
+
 // faults.md case 9: labels 1, 1, 0, -1, blank, blank under each policy.
 BOOST_AUTO_TEST_CASE(label_policies_are_applied_and_counted) {
     const std::string table = "image_id,edema\na,1\nb,1\nc,0\nd,-1\ne,\nf,\n";

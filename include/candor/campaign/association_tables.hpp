@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "candor/campaign/families.hpp"
+#include "candor/campaign/head_table_mpi.hpp"
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/store/table.hpp"
@@ -31,8 +32,10 @@ struct AssociationTables {
 
 /// @param boxes      by dataset, as audit_erased_mpi reads them: sizes of the findings
 /// @param retention  by work and encoder of its task, as retention_mpi gives it
+/// @param aurocs     as head_table_mpi gives them
 AssociationTables association_tables(const study::Study& study, const std::vector<TaskWork>& work,
                                      const Counted& counted, const std::vector<study::Boxes>& boxes,
-                                     const std::vector<std::vector<double>>& retention);
+                                     const std::vector<std::vector<double>>& retention,
+                                     const TaskAurocs& aurocs);
 
 }  // namespace candor::campaign

@@ -13,6 +13,7 @@
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
 #include "candor/parallel/stop.hpp"
+#include "candor/study/head_rows.hpp"
 #include "candor/study/pool.hpp"
 
 namespace candor::campaign {
@@ -34,6 +35,11 @@ struct FeatureReport {
 struct FeatureAudit {
     std::vector<FeatureReport> reports;        ///< by encoder, then dataset
     std::vector<study::FeatureFaults> faults;  ///< one a task, by draft row
+    /// Faults in the rows that heads learn from, one a task and dataset of the task, by row of the draft.
+    struct HeadFaults {
+        study::FeatureFaults training, validation;
+    };
+    std::vector<std::vector<HeadFaults>> head_faults;
     /// Per encoder of the study, per dataset, a hash of each pool row's values by table row (0: not read);
     /// filled on the rank that read the encoder.
     std::map<std::size_t, std::map<std::size_t, std::vector<std::uint64_t>>> hashes;
@@ -43,9 +49,14 @@ struct FeatureAudit {
 };
 
 /// Reads every feature file a task uses once; encoders are shared over ranks. Collective; the same on every
-/// rank but for `hashes`. @throws DataError where a file cannot be used at all.
+/// rank but for `hashes`. Reports are of pool rows alone: a fault in a row that only heads learn from is no
+/// problem of the study's, it leaves them that row fewer.
+/// @param heads  by task, drafts of all its datasets in their order; empty: of no task
+/// @throws DataError where a file cannot be used at all.
 FeatureAudit audit_features_mpi(const parallel::Communicator& world, const Inputs& inputs,
-                                const std::vector<study::Pool>& drafts, parallel::StopRequest& stop);
+                                const std::vector<study::Pool>& drafts,
+                                const std::vector<std::vector<study::HeadRows>>& heads,
+                                parallel::StopRequest& stop);
 
 /// Rows whose features equal those of another row of their context, to the bit.
 struct Duplicates {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "candor/base/index.hpp"
+#include "candor/base/matrix.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/neighbors/row_set.hpp"
 #include "candor/neighbors/row_source.hpp"
@@ -48,6 +49,12 @@ class EncoderFeatures {
     /// Feature rows of `rows` of a pool, in that order, in memory. @pre every row has features.
     neighbors::RowSet rows(const study::Pool& pool, std::span<const PoolRow> rows);
     neighbors::StoredRows read(const study::Pool& pool, std::span<const PoolRow> rows, const Shape& shape);
+
+    /// Feature rows of `rows` of a dataset's table, in that order, as stored. @pre every row has features.
+    neighbors::StoredRows stored_rows(std::size_t dataset, std::span<const TableRow> rows);
+    /// Feature rows of `rows` of a dataset's table, in that order, of length one: x / |x| in double, then
+    /// rounded to single precision. @pre every row has features and a norm above 0.
+    Matrix<float> unit_rows(std::size_t dataset, std::span<const TableRow> rows);
 
   private:
     struct Opened {

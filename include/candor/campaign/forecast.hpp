@@ -84,6 +84,10 @@ class Player {
     void play_count(Forecast& forecast) const;
     void play_overlap(Forecast& forecast) const;
     void play_retention(Forecast& forecast) const;
+    void play_heads(Forecast& forecast) const;
+    void play_detection(Forecast& forecast) const;
+    void play_training(Forecast& forecast) const;
+    void play_selection(Forecast& forecast) const;
     void play_tables(Forecast& forecast) const;
     void play_write(Forecast& forecast) const;
     void play_memory(Forecast& forecast) const;
@@ -96,10 +100,11 @@ class Player {
     const PlannedStudy& study_;
     const MachineRates& rates_;
     std::vector<SearchRates> of_encoder_;
-    SearchPlan plan_;
+    SearchPlan plan_, training_plan_;
     std::vector<CensusShape> shapes_;
     std::vector<std::size_t> shape_;                        // of each group
     std::vector<std::int64_t> full_memory_, least_memory_;  // of each group
+    std::int64_t training_least_ = 0;
     double listing_seconds_ = 0, placing_seconds_ = 0;
     std::int64_t resident_ = 0;
 };

@@ -29,6 +29,9 @@ struct Inputs {
 /// The bytes of a small text file. @throws DataError where there is none or it cannot be read.
 std::string read_file(const std::string& path);
 
+/// The same of a file that the command line names. @throws UsageError where it cannot be read.
+std::string read_named_file(const std::string& path);
+
 /// Collective. @throws UsageError, DataError as the parsers of the room `study`; DataError where a file is
 /// missing.
 Inputs load_inputs_mpi(const parallel::Communicator& world, const std::string& study_file,

@@ -47,20 +47,31 @@ struct MachineRates {
     SearchRates at(std::int64_t dimension) const;
 };
 
+/// No piece of work takes less or more than this on any machine, in seconds: what says otherwise was measured
+/// beside other work, or is no measurement.
+constexpr double least_rate = 1e-13, most_rate = 1e3;
+
+/// The key of the first number that is not least_rate to most_rate; empty where there is none.
+std::string first_impossible(const MachineRates& rates);
+
 /// As TOML, numbers with four digits.
 std::string format_rates(const MachineRates& rates);
 
 /// @throws UsageError naming `file` where `text` is no such profile: syntax, an unknown or missing key, a
-/// number
-///         that is not above 0, dimensions that do not rise.
+///         number outside least_rate to most_rate, dimensions that do not rise, control characters in the
+///         machine's name.
 MachineRates parse_rates(const std::string& file, std::string_view text);
 
 /// Whether `path` begins as write_rates begins a profile, of whatever version. @throws DataError where it
 /// cannot be read.
 bool is_rates_file(const std::string& path);
 
-/// The profile that `path` holds. @throws as parse_rates; DataError where it cannot be read.
+/// The profile that `path` holds. @throws as parse_rates; UsageError where it cannot be read.
 MachineRates read_rates(const std::string& path);
+
+/// @throws UsageError or MachineError where a profile could not be written to `path`: to be asked before
+///         measuring.
+void require_writable_rates(const std::string& path);
 
 /// Writes a profile under its final name once it is whole. @throws MachineError where it cannot be written.
 void write_rates(const std::string& path, const MachineRates& rates);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "candor/base/log.hpp"
+#include "candor/campaign/head_work.hpp"
 #include "candor/campaign/inputs.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
@@ -21,6 +22,10 @@ struct PlannedStudy {
     Inputs inputs;
     /// As a run prepares it where no feature is missing or spoilt.
     std::vector<TaskWork> work;
+    HeadRowsOfWork heads;
+    /// The search among the rows that heads are trained on, of `training_work`.
+    study::Study training_study;
+    std::vector<TaskWork> training;
     /// Headers by encoder and dataset of the study: features, and erased features.
     std::map<std::pair<std::size_t, std::size_t>, store::FeatureHeader> features, erased;
     std::vector<std::int64_t> dimensions;  ///< feature columns by encoder; 0: no task uses it

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "candor/campaign/detection_mpi.hpp"
+#include "candor/campaign/heads_mpi.hpp"
 #include "candor/campaign/run.hpp"
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/stages.hpp"
@@ -38,11 +40,17 @@ std::string utc_now();
 /// The input files, a line each: XXH3-128 digest, bytes, path; in the order in which they were read.
 std::string describe_inputs(const Prepared& prepared);
 
+/// What heads say of single rows, of this rank.
+struct RecordedHeads {
+    std::vector<TrainedHead> trained;  ///< as train_heads_mpi leaves it
+    std::vector<ScoredHeads> scored;   ///< as detection_mpi does
+};
+
 /// Writes `output`. Collective.
 /// @param clock  in its last stage, whose end /run/stages tells: all but /run is written by then.
 /// @param found  what this rank searched.
 void record_mpi(const parallel::Communicator& world, const std::string& output, const Prepared& prepared,
-                const RecordedResults& results, const std::vector<Found>& found, const RunRecord& record,
-                StageClock& clock, const Log& log);
+                const RecordedResults& results, const std::vector<Found>& found, const RecordedHeads& heads,
+                const RunRecord& record, StageClock& clock, const Log& log);
 
 }  // namespace candor::campaign

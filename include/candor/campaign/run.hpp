@@ -14,6 +14,7 @@
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
 #include "candor/parallel/stop.hpp"
+#include "candor/study/head_rows.hpp"
 
 namespace candor::campaign {
 
@@ -22,6 +23,9 @@ struct Program {
     std::string version, commit, compiler;
     bool dirty = false;
 };
+
+/// Version, commit and whether it was changed since: programs of one name read each other's journals.
+std::string name_of(const Program& program);
 
 struct RunOptions {
     std::string study_file;
@@ -43,6 +47,7 @@ struct Prepared {
     FeatureAudit audit;
     ErasedAudit erased;
     std::vector<TaskWork> work;
+    std::vector<std::vector<study::HeadRows>> heads;  ///< by task, by Task::datasets
 };
 
 /// Audits all features, erased ones too, and draws the pools. Collective. @throws DataError for the first

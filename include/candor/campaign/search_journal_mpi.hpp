@@ -18,38 +18,14 @@
 #include "candor/base/log.hpp"
 #include "candor/campaign/found.hpp"
 #include "candor/campaign/search_plan.hpp"
+#include "candor/campaign/search_records.hpp"
 #include "candor/parallel/communicator.hpp"
 #include "candor/store/journal.hpp"
 
 namespace candor::campaign {
 
-/// The searches of a study.
-enum class Search : std::uint8_t {
-    matched,  ///< of the cells as they are
-    merged    ///< of the ablation: contexts merged
-};
-
-/// What a journal must have been begun for to be of use. Anything in which runs may differ without changing
-/// what a panel of a group is, is not in it.
-struct JournalIdentity {
-    std::string program;  ///< version and commit
-    std::string study;    ///< the effective study
-    std::string inputs;   ///< as describe_inputs
-    bool ablations = false;
-};
-
-/// What the rows of a panel have kept of those they met.
-struct KeptPart {
-    std::size_t group = 0;
-    std::int64_t panel = 0;
-    std::string bytes;  ///< as Census::kept
-};
-
-/// What a panel found.
-struct Answer {
-    std::int64_t panel = 0;
-    std::vector<FoundPart> found;
-};
+/// Ends the names of files in a journal's folder that hold a training that was not finished.
+inline constexpr const char* training_suffix = ".training";
 
 /// What earlier runs left of a search.
 struct Earlier {
@@ -81,8 +57,20 @@ class SearchJournal {
     /// Whether earlier runs left anything.
     bool goes_on() const { return !files_.empty(); }
 
+    /// Empty where nothing is kept.
+    const std::string& folder() const { return folder_; }
+    /// What begins the files of this journal.
+    const Digest& identity() const { return identity_; }
+    /// Where this rank keeps what is no search's (ResultJournal); empty where nothing is kept.
+    const std::string& results_file() const { return results_file_; }
+    /// The same of earlier runs, on every rank all of them; some may not exist.
+    const std::vector<std::string>& earlier_results_files() const { return earlier_results_files_; }
+
     /// What earlier runs left of a search. Collective.
     Earlier earlier_mpi(const parallel::Communicator& world, Search search, const Log& log) const;
+
+    /// Says what a search has to do and who is at it, for whoever looks on. On one rank.
+    void announce(Search search, SearchAgenda agenda, int ranks) const;
 
     /// Keeps what panels of a group found, all together or not at all.
     void answered(Search search, std::size_t group, std::span<const Answer> answers, const SearchCost& cost);
@@ -105,8 +93,9 @@ class SearchJournal {
   private:
     void drop_checkpoint();
 
-    std::string folder_, checkpoint_;
-    std::int64_t block_rows_ = 0;
+    std::string folder_, checkpoint_, results_file_;
+    std::vector<std::string> earlier_results_files_;
+    std::int64_t block_rows_ = 0, session_ = 0;
     Digest identity_;
     std::vector<std::pair<std::string, std::string>> files_;  // of earlier runs: records, checkpoint
     std::unique_ptr<store::JournalWriter> records_;

@@ -24,6 +24,10 @@ double max_logit_score(double z);
 /// -(abs(z)/2 + log1p(exp(-abs(z)))): minus log(exp(z/2) + exp(-z/2)), the two-logit form.
 double energy_score(double z);
 
+/// -abs(z - threshold): how near the head is to deciding otherwise. @throws InternalError where one is not
+/// finite.
+double threshold_distance_score(double z, double threshold);
+
 /// Standard deviation (divisor: members) of the members' probabilities 1/(1 + exp(-z)), from their logits. It
 /// is that of the smaller probabilities too, which keep their digits where the others round to 1. Exactly 0
 /// where all are equal. @pre at least one member.

@@ -18,9 +18,19 @@
 namespace candor::instruments {
 
 /// The scores, all larger where the head is more likely wrong (`confidence.hpp`, `training_neighbors.hpp`,
-/// `mahalanobis.hpp`).
-enum class DetectionScore { impurity, msp, max_logit, energy, ensemble, mahalanobis, neighbor_distance };
-inline constexpr std::size_t detection_scores = 7;
+/// `mahalanobis.hpp`). Confidences are measured from z = 0 while a head decides at its threshold, far below 0
+/// for rare findings; `threshold_distance` stands beside the seven of METHODS 9 to tell what that costs them.
+enum class DetectionScore {
+    impurity,
+    msp,
+    max_logit,
+    energy,
+    ensemble,
+    mahalanobis,
+    neighbor_distance,
+    threshold_distance
+};
+inline constexpr std::size_t detection_scores = 8;
 /// Values of something for each score.
 template <class T>
 using ByScore = std::array<T, detection_scores>;

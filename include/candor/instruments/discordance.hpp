@@ -2,6 +2,7 @@
 
 /// The operator for one query (METHODS 3; Eqs. 1 and 2 of the paper) and the cap it sets (3.3).
 
+#include <cstdint>
 #include <span>
 
 #include "candor/neighbors/search.hpp"
@@ -10,9 +11,10 @@ namespace candor::instruments {
 
 /// What one query says under one candidate rule.
 struct Discordance {
-    double c_pos = 0;  ///< mean of its k largest cosines to positives
-    double c_neg = 0;  ///< the same to negatives
-    double s1 = 0;     ///< its largest cosine to a negative
+    double c_pos = 0;                    ///< mean of its k largest cosines to positives
+    double c_neg = 0;                    ///< the same to negatives
+    double s1 = 0;                       ///< its largest cosine to a negative
+    std::int64_t nearest_negative = -1;  ///< which that is: its position in the candidate list
 
     /// DM(x) = c(x, -) - c(x, +): above 0 the query is discordant, at 0 it is a tie.
     double margin() const { return c_neg - c_pos; }

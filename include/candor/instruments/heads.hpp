@@ -4,6 +4,7 @@
 /// trained at once by one member of the ensemble, each for itself: they share nothing but their batches.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,7 +68,9 @@ class Heads {
     /// moments and step stay as they are.
     /// @throws InternalError where shapes or labels are wrong, there is no row, or a parameter is no longer
     /// finite (a NaN or Inf among the features does that); the heads are of no use then.
-    void train_epoch(const LabelledRows& rows);
+    /// @param stops  asked before each batch, where given
+    /// @returns false where it said yes: the epoch is not whole, and the heads are of no use either.
+    bool train_epoch(const LabelledRows& rows, const std::function<bool()>& stops = {});
 
     /// z of every row in double, findings x rows: a row has one z wherever it stands. @throws InternalError
     /// where the width is wrong or a z is not finite.

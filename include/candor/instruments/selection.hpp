@@ -62,7 +62,11 @@ class SelectionCounts {
   public:
     SelectionCounts() = default;
     explicit SelectionCounts(std::int64_t encoders);
+    /// From `values()`. @throws InternalError where they are not as many as that takes.
+    SelectionCounts(std::int64_t encoders, std::vector<std::int64_t> values);
 
+    /// All counts, for messages.
+    std::span<const std::int64_t> values() const { return values_; }
     std::int64_t encoders() const { return encoders_; }
     SelectionCounts& operator+=(const SelectionCounts& other);
 

@@ -19,8 +19,10 @@ void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<f
 
 /// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double:
 /// a BLAS that guesses the processor wrong is known to return wrong numbers.
-/// @throws MachineError where a product is off by more than its error bound, with the way out.
-void open_blas();
+/// @param threads  so many will call it at a time
+/// @throws MachineError where a product is off by more than its error bound, or where the address space is too
+/// small for the buffers of `threads` calls, with the way out.
+void open_blas(int threads = 1);
 
 /// Version and build of the BLAS, one line.
 std::string blas_description();

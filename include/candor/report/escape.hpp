@@ -27,6 +27,24 @@ std::string markdown_text(std::string_view text);
 /// would be read as its options, and `--`, which would become a dash.
 std::string tex_text(std::string_view text);
 
+/// Text or an attribute's value of HTML, XHTML or SVG: markup is escaped, so are both kinds of quotes.
+std::string html_text(std::string_view text);
+
+/// A string of a gnuplot script with its quotes. Single ones: within double ones and outside of quotes
+/// gnuplot runs what stands in backquotes. Terminals must be `noenhanced`, or `_` and `^` are markup.
+std::string gnuplot_string(std::string_view text);
+
+/// The same for the label of a tic, which gnuplot reads as a format: `%` is doubled.
+std::string gnuplot_tic(std::string_view text);
+
+/// `text` as a part of a file name that needs no quoting anywhere: letters, digits, `.`, `_` and `-` of ASCII
+/// stay, all else becomes `_`; never empty, never beginning with `.` or `-`, at most 60 bytes. Different
+/// texts may give the same name.
+std::string file_part(std::string_view text);
+
+/// `text` with at most `width` code points, the last of them an ellipsis where some were cut.
+std::string shortened(std::string_view text, std::size_t width);
+
 /// How many columns of a terminal `text` takes: its code points.
 std::int64_t display_width(std::string_view text);
 

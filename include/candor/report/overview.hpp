@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "candor/report/across_sentences.hpp"
+#include "candor/report/head_sentences.hpp"
 #include "candor/store/table.hpp"
 
 namespace candor::report {
@@ -29,6 +30,7 @@ struct Overview {
     /// Tables of the results file, by their names there.
     store::ResultTable cells, findings, task_rows, panels, rules, families, skipped, exclusions;
     AcrossTables across;
+    HeadTables heads;
 };
 
 /// The overview as plain text for a terminal `width` columns wide. Findings that do not fit beside each other
@@ -37,5 +39,16 @@ struct Overview {
 /// With up to five findings each D has its interval; with more only the task's has.
 /// @throws DataError where a table lacks a column.
 std::string format_overview(const Overview& overview, std::int64_t width);
+
+/// The panel of a task in two sentences: best, median, highest, anchor, range.
+std::string panel_sentences(const Overview& overview, const std::string& task);
+
+/// A line a family of tests of `task` ("": of the whole study): what was rejected, by which test, and what
+/// that test can show at all (METHODS 5).
+std::vector<std::string> family_lines(const Overview& overview, const std::string& task);
+
+/// What to look out for in `task`, a sentence each: cells not scored, rows left out, patients that repeat,
+/// few patients, ties, fallback contexts, undefined resamples.
+std::vector<std::string> warnings(const Overview& overview, const OverviewTask& task);
 
 }  // namespace candor::report

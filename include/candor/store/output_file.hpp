@@ -18,6 +18,9 @@ void require_output_name(const std::string& path);
 /// @throws UsageError where both names lead to one file, by whatever links.
 void require_other_file(const std::string& output, const std::string& input);
 
+/// Whether the disk that `path` is to be on has as good as no room left, as far as the system says.
+bool is_full(const std::string& path);
+
 /// Brings the finished `part_of(path)` to disk and renames it to `path`. @throws MachineError.
 void publish(const std::string& path);
 

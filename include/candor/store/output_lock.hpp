@@ -26,6 +26,9 @@ class OutputLock {
     OutputLock(const OutputLock&) = delete;
     OutputLock& operator=(const OutputLock&) = delete;
 
+    /// Whether a run is at work on `output`, as far as can be seen from here; a look changes nothing.
+    static bool is_held(const std::string& output);
+
   private:
     bool lock(const std::string& output);
 

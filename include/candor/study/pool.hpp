@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "candor/base/index.hpp"
@@ -83,13 +84,18 @@ std::vector<std::size_t> pool_datasets(const Study& study, const Task& task);
 ///         would be asked for twice; where two contexts would have one name.
 Pool draft_pool(const Study& study, const Task& task, std::span<const Table> tables);
 
+/// The first stage of a pool of given rows, a dataset and its row of the table each, whatever their splits:
+/// all ask and answer. Nothing is counted. @throws DataError as the above for images and contexts.
+Pool draft_pool_of(const Study& study, const Task& task, std::span<const Table> tables,
+                   std::span<const std::pair<std::size_t, TableRow>> rows);
+
 /// Second stage: `draft` without rows of blank context and without the rows that `faults` names, each counted
 /// in `exclusions`; patients and contexts renumbered to those that remain.
 /// @throws DataError where no row remains.
 Pool final_pool(const Study& study, const Task& task, const Pool& draft, const FeatureFaults& faults);
 
-/// The name of the context of a table's row in `task`, as in Pool::contexts; empty where it has none because a
-/// column is blank.
+/// The name of the context of a table's row in `task`, as in Pool::contexts; empty where it has none because
+/// a column is blank.
 std::string context_name(const Study& study, const Task& task, const Table& table, std::size_t dataset,
                          std::size_t row);
 

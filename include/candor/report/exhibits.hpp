@@ -1,0 +1,46 @@
+#pragma once
+
+/// The paper's tables for whatever study it is. A column whose table the results file lacks is left out, and
+/// a note of the exhibit says so.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "candor/report/exhibit.hpp"
+#include "candor/report/report_data.hpp"
+
+namespace candor::report {
+
+/// Names of files that differ between tasks: the task's id where it is one, else with a number behind.
+std::map<std::string, std::string> task_files(const ReportData& data);
+
+/// Table 1: the data sets with the images and patients that asked, and the panel.
+Exhibit datasets_exhibit(const ReportData& data);
+Exhibit encoders_exhibit(const ReportData& data);
+
+/// Table 2 of a task: its panel through each instrument, best and second best marked: D (lower is better),
+/// margin AUROC and task AUROC (higher), retention (lower).
+Exhibit panel_exhibit(const ReportData& data, const std::string& task);
+
+/// Table 3: the tasks by collapse; by overlap of blind sets (stratified null) and error detection.
+Exhibit tasks_exhibit(const ReportData& data);
+Exhibit overlap_exhibit(const ReportData& data);
+
+/// Table 4 of a task: consensus blind set by finding, and selection.
+Exhibit consensus_exhibit(const ReportData& data, const std::string& task);
+
+/// Every rate of a task: encoder, finding, D, test against chance, margin AUROC.
+Exhibit rates_exhibit(const ReportData& data, const std::string& task);
+
+/// "below chance", "above chance" or "not told from chance" (and why not, where there is no test), for row
+/// `row` of the table findings: by the test and its false discovery rate, never by the interval.
+std::string verdict(const store::ResultTable& findings, std::size_t row);
+
+/// AUROC of the linear heads of (encoder, finding) of `task`: over data sets, pairs within one only. Empty
+/// where the file has no heads.
+std::map<std::pair<std::string, std::string>, double> head_aurocs(const ReportData& data,
+                                                                  const std::string& task);
+
+}  // namespace candor::report

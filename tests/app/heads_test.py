@@ -1,0 +1,280 @@
+"""Heads, detection and selection of a made study with splits: the same bytes at any rank count, and every table
+recomputed from what the file holds of single rows, from the features and from the operator's reference."""
+
+import math
+import os
+import subprocess
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+from reference import candor_reference, head_results
+from reference.agreement import run_candor
+from reference.inference import interval, resample_weights
+
+ENCODERS = {"wide": 24, "small": 5, "noise": 12}
+FINDINGS = ("edema", "mass")
+SPLITS = ("train", "train", "train", "val", "test", "test")
+SEED, RESAMPLES, K = 42, 60, 3
+
+STUDY = """
+[study]
+name = "Heads"
+[operator]
+k = 3
+also = []
+candidates = "equal"
+[pool]
+splits = ["{split}"]
+rows = 0
+[bootstrap]
+resamples = 60
+[heads]
+kinds = {kinds}
+epochs = 60
+ensemble = 3
+[[encoder]]
+id = "wide"
+[[encoder]]
+id = "small"
+[[encoder]]
+id = "noise"
+anchor = true
+[[dataset]]
+id = "a"
+table = "a.csv"
+features = "{{encoder}}-{{dataset}}.h5"
+[[dataset]]
+id = "b"
+table = "b.csv"
+features = "{{encoder}}-{{dataset}}.h5"
+[[task]]
+id = "chest"
+datasets = ["a", "b"]
+findings = ["edema", "mass"]
+context = ["dataset", "view"]
+"""
+
+
+def make_study(folder):
+    """Two datasets of 420 and 240 images, two images a patient, some labels missing, one view of b
+    with fewer training rows than k."""
+    random = np.random.default_rng(5)
+    for dataset, rows in (("a", 420), ("b", 240)):
+        lines = ["image_id,patient_id,split,view,edema,mass"]
+        hidden = random.normal(0, 1, (rows, 3))
+        for i in range(rows):
+            labels = [int(hidden[i, f] + 0.5 * random.normal() > 0.6) for f in range(2)]
+            stated = [str(v) if random.random() > 0.06 else random.choice(["", "-1"]) for v in labels]
+            # Of b's second view two rows are trained on and four tested.
+            view = "pa" if (random.random() < 0.4 if dataset == "a" else i in (0, 1, 8, 9, 10, 11)) else "ap"
+            lines.append(f"{dataset}{i},{dataset}p{i // 2:03},{SPLITS[i // 2 % 6]},{view}," + ",".join(stated))
+        with open(os.path.join(folder, dataset + ".csv"), "w", encoding="utf-8") as out:
+            out.write("\n".join(lines) + "\n")
+        for encoder, d in ENCODERS.items():
+            told = 0 if encoder == "noise" else 2 if encoder == "wide" else 1
+            values = told * hidden @ random.normal(0, 1, (3, d)) + random.normal(0, 1, (rows, d)) + 0.5
+            with h5py.File(os.path.join(folder, f"{encoder}-{dataset}.h5"), "w") as f:
+                f["features"] = values.astype("float64" if encoder == "small" else "float32")
+                f["image_id"] = [f"{dataset}{i}" for i in range(rows)]
+    for name, split, kinds in (("study", "test", '["linear", "hidden"]'), ("training", "train", "[]")):
+        with open(os.path.join(folder, name + ".toml"), "w", encoding="utf-8") as out:
+            out.write(STUDY.format(split=split, kinds=kinds))
+
+
+def read_table(file, name, keys):
+    rows = {}
+    for record in file[f"tables/{name}"][:]:
+        row = {c: record[c].decode() if record.dtype[c].kind == "S" else record[c].item()
+               for c in record.dtype.names}
+        rows[tuple(row[key] for key in keys)] = row
+    return rows
+
+
+def all_datasets(path):
+    """{name: bytes} of all but /run."""
+    found = {}
+    with h5py.File(path) as f:
+        f.visititems(lambda name, item: found.update({name: item[()].tobytes()})
+                     if isinstance(item, h5py.Dataset) and not name.startswith("run") else None)
+    return found
+
+
+class Heads(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        folder = cls.scratch.name
+        make_study(folder)
+        cls.path = run_candor(os.path.join(folder, "study.toml"), os.path.join(folder, "1.h5"))
+        cls.file = h5py.File(cls.path)
+        cls.addClassCleanup(cls.file.close)
+        cls.heads = {d: head_results.Heads(cls.file[f"heads/chest/{d}"]) for d in ("a", "b")}
+        cls.table = read_table(cls.file, "heads", ("level", "dataset", "encoder", "kind", "finding"))
+        patients = sorted({p for of in cls.heads.values() for p in of.patient[of.test]})
+        weights = resample_weights(SEED, "chest", RESAMPLES, len(patients))
+        cls.times = {}
+        for dataset, of in cls.heads.items():
+            place = np.searchsorted(patients, of.patient[of.test])
+            cls.times[dataset] = np.vstack([np.ones(len(place), np.int64), weights[:, place]])
+        cls.thresholds = {(e, d, f): cls.table["dataset", d, e, "linear", f]["threshold"]
+                          for e in ENCODERS for d in cls.heads for f in FINDINGS}
+        cls.study = {"confidence": 0.95, "sensitivity": 0.8}
+
+    def close(self, found, expected, tolerance, what):
+        if math.isnan(expected) or math.isnan(found):
+            self.assertTrue(math.isnan(expected) and math.isnan(found), f"{what}: {found}, not {expected}")
+        else:
+            self.assertLessEqual(abs(found - expected), tolerance, f"{what}: {found}, not {expected}")
+
+    def agree(self, name, keys, expected, tolerance=1e-12):
+        """Every expected row stands in the table, with these values."""
+        found = read_table(self.file, name, keys)
+        self.assertEqual(found.keys(), expected.keys())
+        for key, row in expected.items():
+            for column, value in row.items():
+                if column in found[key]:
+                    self.close(found[key][column], value, tolerance, (name, key, column))
+
+    def test_the_same_bytes_on_any_number_of_ranks(self):
+        one = all_datasets(self.path)
+        self.assertIn("heads/chest/a/z_hidden", one)
+        for ranks in (2, 3, 5):
+            out = os.path.join(self.scratch.name, f"{ranks}.h5")
+            run_candor(os.path.join(self.scratch.name, "study.toml"), out, "--threads", str(ranks % 2 + 1), ranks=ranks)
+            other = all_datasets(out)
+            self.assertEqual(one.keys(), other.keys())
+            self.assertEqual([name for name in one if one[name] != other[name]], [], ranks)
+
+    def test_other_tables_know_nothing_of_heads(self):
+        out = run_candor(os.path.join(self.scratch.name, "study.toml"),
+                         os.path.join(self.scratch.name, "without.h5"), "--set", "heads.kinds=[]")
+        one, other = all_datasets(self.path), all_datasets(out)
+        for name in ("cells", "findings", "tasks", "panels", "rules", "overlap", "consensus", "retention",
+                     "distances", "skipped"):
+            self.assertEqual(one[f"tables/{name}"], other[f"tables/{name}"], name)
+        self.assertEqual(one["cases/chest/dm"], other["cases/chest/dm"])
+        with h5py.File(out) as f:
+            self.assertEqual({row["undefined"] for row in f["tables/heads"][:]},
+                             {b"no kinds of heads are asked for"})
+            self.assertEqual(len(f["tables/detection"]) + len(f["tables/selection"]), 0)
+            self.assertNotIn("heads", f)
+
+    def test_the_rows_are_those_of_the_splits(self):
+        for dataset, of in self.heads.items():
+            for image, split in zip(of.image, np.where(of.test, "test", "val")):
+                self.assertEqual(SPLITS[int(image[1:]) // 2 % 6], split)
+            self.assertEqual(of.validation.sum() + of.test.sum(),
+                             sum(SPLITS[i // 2 % 6] in ("val", "test") for i in range(420 if dataset == "a" else 240)))
+
+    def test_heads(self):
+        for kind in ("linear", "hidden"):
+            z = "z_" + kind
+            means = {}
+            for f, finding in enumerate(FINDINGS):
+                over = {e: [0, 0] for e in ENCODERS}
+                for dataset, of in self.heads.items():
+                    label = of.label[f, of.test]
+                    takes = ~np.isnan(label)
+                    for e, encoder in enumerate(of.encoders):
+                        row = self.table["dataset", dataset, encoder, kind, finding]
+                        t, found = head_results.threshold_of(of.of[z][e, f, of.validation],
+                                                             of.label[f, of.validation], 0.8)
+                        self.assertEqual((row["threshold"], row["sensitivity"]), (t, found))
+                        sums = head_results.pair_sums(of.of[z][e, f, of.test][takes], label[takes] == 1,
+                                                      of.context[of.test][takes], self.times[dataset][:, takes])
+                        self.compare_auroc(row, sums)
+                        over[encoder] = [a + b for a, b in zip(over[encoder], sums)]
+                        self.assertEqual(row["violations"], 0)
+                        self.assertEqual(row["epochs"], 60)
+                for encoder in ENCODERS:
+                    self.compare_auroc(self.table["finding", "", encoder, kind, finding], over[encoder])
+                    means.setdefault(encoder, []).append(head_results.auroc(over[encoder]))
+            for encoder, aurocs in means.items():
+                row = self.table["task", "", encoder, kind, ""]
+                mean = np.mean(aurocs, axis=0)
+                self.close(row["auroc"], mean[0], 1e-12, encoder)
+                low, high, valid = interval(mean[1:], 0.95)
+                self.close(row["auroc_low"], low, 1e-12, encoder)
+                self.close(row["auroc_high"], high, 1e-12, encoder)
+                self.assertEqual(row["n_boot_valid"], valid)
+        # Features tell the findings, noise does not.
+        self.assertGreater(self.table["task", "", "wide", "linear", ""]["auroc"], 0.8)
+        self.assertLess(abs(self.table["task", "", "noise", "linear", ""]["auroc"] - 0.5), 0.1)
+
+    def compare_auroc(self, row, sums):
+        values = head_results.auroc(sums)
+        self.assertEqual(row["pairs"], sums[1][0])
+        self.close(row["auroc"], values[0], 1e-12, row)
+        low, high, valid = interval(values[1:], 0.95)
+        self.close(row["auroc_low"], low, 1e-12, row)
+        self.close(row["auroc_high"], high, 1e-12, row)
+        self.assertEqual(row["n_boot_valid"], valid)
+
+    def test_scores_of_the_features(self):
+        for dataset, of in self.heads.items():
+            with open(os.path.join(self.scratch.name, dataset + ".csv"), encoding="utf-8") as f:
+                table = [line.strip().split(",") for line in f][1:]
+            training = [i for i, row in enumerate(table) if row[2] == "train"]
+            context = np.array([f"{dataset} / {row[3]}" for row in table])
+            at = {row[0]: i for i, row in enumerate(table)}
+            test = [at[image] for image in of.image[of.test]]
+            for e, encoder in enumerate(of.encoders):
+                with h5py.File(os.path.join(self.scratch.name, f"{encoder}-{dataset}.h5")) as f:
+                    values = f["features"][:].astype(float)
+                values /= np.linalg.norm(values, axis=1, keepdims=True)
+                for f, finding in enumerate(FINDINGS):
+                    label = np.array([float(row[4 + f]) if row[4 + f] in ("0", "1") else np.nan for row in table])
+                    known = [i for i in training if not np.isnan(label[i])]
+                    asked = [i for i in test if not np.isnan(label[i])]
+                    takes = ~np.isnan(label[test])
+                    expected = head_results.geometry(values[known], values[asked], label[known], context[known],
+                                                     context[asked], K)
+                    # The covariance's condition magnifies roundings of 1e-16 by 1e4 at the most here.
+                    for name, answer, tolerance in zip(("impurity", "neighbor_distance", "mahalanobis"), expected,
+                                                       (1e-12, 1e-12, 1e-8)):
+                        found = of.of[name][e, f, of.test]
+                        np.testing.assert_allclose(found[takes], answer, rtol=tolerance, atol=tolerance,
+                                                   err_msg=f"{dataset} {encoder} {finding} {name}")
+                        self.assertTrue(np.isnan(found[~takes]).all())
+                        self.assertTrue(np.isnan(of.of[name][e, f, of.validation]).all())
+                    spread = of.of["ensemble"][e, f, of.test]
+                    self.assertTrue(((spread >= 0) & (spread < 0.5)).all())
+
+    def test_some_rows_have_too_few_neighbors(self):
+        rows = read_table(self.file, "detection", ("level", "encoder", "dataset", "context", "finding", "score"))
+        self.assertEqual({key[3] for key in rows if key[0] == "context"}, {"a / ap", "a / pa", "b / ap"})
+        for finding in FINDINGS:
+            self.assertIn(rows["cell", "wide", "b", "", finding, "msp"]["without_neighbors"], (3, 4))
+
+    def test_detection(self):
+        expected = head_results.detection_rows(self.study, "chest", self.heads, self.thresholds, self.times)
+        self.assertEqual(len(expected), (3 * 2 * 2 + 3 + 2 + 3 + 1) * 8)
+        self.agree("detection", ("level", "encoder", "dataset", "context", "finding", "score"), expected)
+        families = read_table(self.file, "families", ("family", "task"))
+        for score in head_results.SCORES[1:]:
+            self.assertEqual(families[f"impurity less {score}", "chest"]["m"], 12)
+
+    def test_selection(self):
+        results = candor_reference.run(os.path.join(self.scratch.name, "training.toml"))
+        findings = results["chest"][0]["findings"]
+        training_d = {(e, f): findings["chest", e, f]["rate_mid"] for e in ENCODERS for f in FINDINGS}
+        expected = head_results.selection_rows(self.study, "chest", self.heads, self.thresholds, training_d, self.times)
+        self.assertEqual(len(expected), (2 + 1 + 1) * 8)
+        self.agree("selection", ("level", "finding", "policy"), expected)
+        for row in read_table(self.file, "selection", ("level", "finding", "policy")).values():
+            self.assertEqual(row["encoders"], 3)
+
+    def test_the_overview_tells_of_them(self):
+        said = subprocess.run([os.environ["CANDOR"], "show", self.path], check=True, capture_output=True,
+                              text=True).stdout.replace("\n", " ")
+        self.assertIn("Linear heads, AUROC over findings: lowest under noise", said)
+        self.assertIn("Errors of linear heads, AUROC within context: impurity at", said)
+        self.assertIn("that all 3 encoders scored (macro)", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

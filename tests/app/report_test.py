@@ -1,0 +1,299 @@
+"""candor report: what it writes is whole, escaped, the same each time, and never in the place of anything else."""
+
+import csv
+import os
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+import xml.dom.minidom
+from html.parser import HTMLParser
+
+import h5py
+import numpy as np
+
+CANDOR = os.environ["CANDOR"]
+SOURCE = os.environ["CANDOR_SOURCE"]
+
+# Names as users have them, and as they should not be but are.
+ENCODERS = ['<script>alert(1)</script>', 'a&b "c"', "it's `touch pwned` $(touch pwned)", 'back\\slash_{x}^2 %d %s', 'Umläut 😀 @x']
+FINDINGS = ["Lung_Opacity", "R&D 50%", "a|b", "x<y", "#1 {A}", "don't \\", "--- ~^$ [a] *b*"]
+VOID = {"meta", "input", "br"}
+
+
+def candor(*words, **options):
+    return subprocess.run([CANDOR, *words], capture_output=True, text=True, timeout=300, **options)
+
+
+class Tags(HTMLParser):
+    """Refuses what is not nested; collects elements, ids, and the text outside of scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.ids, self.words = [], [], [], []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+        self.ids += [value for name, value in attributes if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+        self.ids += [value for name, value in attributes if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open[-3:], self.getpos())
+        self.open.pop()
+
+    def handle_data(self, data):
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.words.append(data)
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class Hostile(unittest.TestCase):
+    """A study whose every name tries to be markup."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        folder = cls.folder = cls.scratch.name
+        random = np.random.RandomState(3)
+        ids = [f"i{i}" for i in range(80)]
+        with open(os.path.join(folder, "t.csv"), "w", newline="") as f:
+            table = csv.writer(f)
+            table.writerow(["image_id", *FINDINGS])
+            for image in ids:
+                table.writerow([image, *random.randint(0, 2, len(FINDINGS))])
+        for number in range(len(ENCODERS)):
+            np.save(os.path.join(folder, f"{number}.npy"), random.standard_normal((len(ids), 6)).astype("f4"))
+        study = '[study]\nname = "<b>Study</b> & \\"co\\""\n[bootstrap]\nresamples = 50\n'
+        for number, name in enumerate(ENCODERS):
+            with h5py.File(os.path.join(folder, f"e{number}.h5"), "w") as f:
+                f["features"] = np.load(os.path.join(folder, f"{number}.npy"))
+                f["image_id"] = ids
+            study += f'[[encoder]]\nid = "e{number}"\nlabel = {quoted(name)}\ndomain = "<i>"\n'
+        study += '[[dataset]]\nid = "d"\nlabel = "<img src=x onerror=alert(1)>"\ntable = "t.csv"\nfeatures = "{encoder}.h5"\n'
+        for task in ("t&<1>", "t& 1 ", "t__1_"):
+            study += f'[[task]]\nid = {quoted(task.strip())}\nlabel = {quoted("Task <" + task)}\ndatasets = ["d"]\n'
+            study += "findings = [" + ", ".join(map(quoted, FINDINGS)) + "]\n"
+        with open(os.path.join(folder, "s.toml"), "w", encoding="utf-8") as f:
+            f.write(study)
+        done = candor("run", "s.toml", "-o", "s.h5", "--quiet", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        done = candor("report", "s.h5", "-o", "r", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        cls.said = done.stderr
+        with open(os.path.join(folder, "r/index.html"), encoding="utf-8") as f:
+            cls.page = f.read()
+        cls.files = sorted(os.path.join(root, name) for root, _, names in os.walk(os.path.join(folder, "r")) for name in names)
+
+    def read(self, name):
+        with open(os.path.join(self.folder, "r", name), encoding="utf-8", newline="") as f:
+            return f.read()
+
+    def test_no_warning(self):
+        self.assertEqual(self.said, "candor: wrote r/index.html\n")
+
+    def test_nothing_was_run(self):
+        for root, _, names in os.walk(self.folder):
+            self.assertNotIn("pwned", names, root)
+
+    def test_the_page_is_nested_has_no_foreign_elements_and_each_id_once(self):
+        tags = Tags(self.page)
+        self.assertEqual(len(tags.ids), len(set(tags.ids)))
+        names = [tag for tag, _ in tags.seen]
+        self.assertEqual(names.count("script"), 1)
+        self.assertFalse({"img", "i", "iframe", "object"} & set(names))
+        for tag, attributes in tags.seen:
+            self.assertFalse([a for a in attributes if a.startswith("on")], tag)
+            for name in ("href", "src", "xlink:href"):
+                self.assertNotRegex(attributes.get(name) or "", r"^(https?:|//|javascript:)")
+        words = "".join(tags.words)
+        for name in (*ENCODERS, *FINDINGS, '<b>Study</b> & "co"', "<img src=x onerror=alert(1)>"):
+            self.assertIn(name, words)
+
+    def test_links_lead_to_files(self):
+        for _, attributes in Tags(self.page).seen:
+            target = attributes.get("href", "")
+            if target and not target.startswith("#"):
+                self.assertTrue(os.path.exists(os.path.join(self.folder, "r", target)), target)
+        anchors = set(Tags(self.page).ids)
+        for _, attributes in Tags(self.page).seen:
+            if attributes.get("href", "").startswith("#"):
+                self.assertIn(attributes["href"][1:], anchors)
+
+    def test_tables_of_the_page_are_told_to_those_who_do_not_see_them(self):
+        self.assertEqual(self.page.count("<table"), self.page.count("<caption>"))
+        for tag, attributes in Tags(self.page).seen:
+            if tag == "th":
+                self.assertIn(attributes.get("scope"), ("row", "col"))
+        self.assertEqual(self.page.count("<svg"), self.page.count('role="img" aria-label="'))
+
+    def test_svg_is_well_formed_and_has_the_names(self):
+        drawn = [name for name in self.files if name.endswith(".svg")]
+        self.assertGreater(len(drawn), 10)
+        for name in drawn:
+            xml.dom.minidom.parse(name)
+        document = xml.dom.minidom.parse(os.path.join(self.folder, "r/figures/heat-map-t__1_.svg"))
+        self.assertFalse(document.getElementsByTagName("script"))
+        words = {"".join(node.data for node in text.childNodes if node.nodeType == node.TEXT_NODE)
+                 for text in document.getElementsByTagName("text")}
+        for name in FINDINGS:
+            self.assertIn(name, words)
+        for name in ENCODERS:
+            self.assertTrue({name, name[:25] + "…"} & words, (name, words))
+
+    def test_latex_is_escaped(self):
+        text = self.read("tables/rates-t__1_.tex")
+        for piece in (r"Lung\_Opacity", r"R\&D 50\%", r"\#1 \{A\}", r"a\textbar{}b", r"x\textless{}y"):
+            self.assertIn(piece, text)
+        for name in self.files:
+            if not name.endswith(".tex"):
+                continue
+            with open(name, encoding="utf-8") as f:
+                text = f.read()
+            body = text.split("\n", 1)[1]
+            # Braces and environments close, no special character stands alone, every row has all its cells.
+            bare = re.sub(r"\\[\\{}%&#$_]", "", body)
+            self.assertEqual(bare.count("{"), bare.count("}"), name)
+            self.assertNotRegex(bare, r"[#%]", name)
+            self.assertEqual(re.findall(r"\\begin{(\w+\*?)}", body), re.findall(r"\\end{(\w+\*?)}", body)[::-1], name)
+            columns = len(re.search(r"\\begin{(?:tabular|longtable)}{([lr]+)}", body)[1])
+            for line in body.splitlines():
+                if line.endswith(r" \\") and not line.startswith(r"\caption"):
+                    self.assertEqual(len(re.sub(r"\\&", "", line).split("&")), columns, line)
+
+    def test_markdown_rows_have_all_their_cells(self):
+        for name in self.files:
+            if name.endswith(".md"):
+                with open(name, encoding="utf-8") as f:
+                    rows = [re.sub(r"\\.", "", line) for line in f if line.startswith("|")]
+                self.assertGreater(len(rows), 2)
+                self.assertEqual(len({row.count("|") for row in rows}), 1, name)
+
+    def test_csv_keeps_the_names_and_every_digit(self):
+        rows = list(csv.DictReader(self.read("tables/rates-t__1_.csv").splitlines()))
+        self.assertEqual({row["encoder"] for row in rows}, set(ENCODERS))
+        self.assertEqual({row["finding"] for row in rows}, set(FINDINGS))
+        with h5py.File(os.path.join(self.folder, "s.h5")) as f:
+            table = f["tables/findings"][:]
+        stored = {(row["encoder"].decode(), row["finding"].decode()): row["d"] for row in table if row["task"] == b"t__1_"}
+        for row in rows:
+            encoder = "e" + str(ENCODERS.index(row["encoder"]))
+            self.assertEqual(float(row["d"]), stored[encoder, row["finding"]])
+
+    def test_no_minus_nought(self):
+        for name in self.files:
+            if name.endswith((".md", ".tex", ".html")):
+                with open(name, encoding="utf-8") as f:
+                    self.assertNotRegex(re.sub(r"<svg.*?</svg>", "", f.read(), flags=re.S), r"-0\.0(?!\d)", name)
+
+    def test_the_same_bytes_again_whatever_the_locale(self):
+        environment = dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8")
+        time.sleep(1.1)  # times in files have seconds
+        done = candor("report", "s.h5", "-o", "again", cwd=self.folder, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in self.files:
+            with open(name, "rb") as a, open(name.replace("/r/", "/again/"), "rb") as b:
+                self.assertEqual(a.read(), b.read(), name)
+
+    def test_a_script_draws_its_figure_again(self):
+        folder = os.path.join(self.folder, "r/figures")
+        with tempfile.TemporaryDirectory() as scratch:
+            for ending in ("csv", "gp"):
+                with open(f"{folder}/forest-t__1_.{ending}", "rb") as f, open(f"{scratch}/forest-t__1_.{ending}", "wb") as g:
+                    g.write(f.read())
+            subprocess.run(["gnuplot", "forest-t__1_.gp"], cwd=scratch, check=True, timeout=60)
+            with open(f"{folder}/forest-t__1_.svg", "rb") as f, open(f"{scratch}/forest-t__1_.svg", "rb") as g:
+                self.assertEqual(f.read(), g.read())
+
+    def test_without_gnuplot_all_but_the_figures_is_there(self):
+        done = candor("report", "s.h5", "-o", "bare", cwd=self.folder, env=dict(os.environ, PATH="/nowhere"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        warnings = [line for line in done.stderr.splitlines() if "warning" in line]
+        self.assertEqual(len(warnings), 1)
+        self.assertIn("gnuplot-nox", warnings[0])
+        with open(os.path.join(self.folder, "bare/index.html"), encoding="utf-8") as f:
+            text = f.read()
+        Tags(text)
+        self.assertNotIn("<svg", text)
+        self.assertIn("This figure was not drawn", text)
+        self.assertFalse([n for n in os.listdir(os.path.join(self.folder, "bare/figures")) if n.endswith((".svg", ".log"))])
+
+
+class Folder(unittest.TestCase):
+    """Nothing of the user's is ever replaced."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.folder = cls.scratch.name
+        done = candor("run", f"{SOURCE}/inputs/wdbc/study.toml", "-o", "w.h5", "--quiet", "--set", "bootstrap.resamples=20",
+                      cwd=cls.folder)
+        assert done.returncode == 0, done.stderr
+
+    def refused(self, text, *words):
+        done = candor("report", "w.h5", *words, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn(text, done.stderr)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def test_a_folder_of_something_else_is_left_alone(self):
+        os.mkdir(self.path("mine"))
+        open(self.path("mine/index.html"), "w").close()
+        for words in ([], ["--overwrite"]):
+            self.refused("no report of candor", "-o", "mine", *words)
+        self.assertEqual(os.listdir(self.path("mine")), ["index.html"])
+
+    def test_a_file_a_link_and_the_folder_itself_are_refused(self):
+        open(self.path("file"), "w").close()
+        os.symlink("elsewhere", self.path("link"))
+        self.refused("is not a folder", "-o", "file")
+        self.refused("is not a folder", "-o", "link", "--overwrite")
+        self.refused("cannot be replaced", "-o", ".")
+        self.refused("name the folder")
+
+    def test_a_report_is_replaced_when_asked_but_not_what_was_added(self):
+        self.assertEqual(candor("report", "w.h5", "-o", "r", cwd=self.folder).returncode, 0)
+        self.refused("--overwrite", "-o", "r")
+        os.remove(self.path("r/index.html"))
+        self.assertEqual(candor("report", "w.h5", "-o", "r/", "--overwrite", cwd=self.folder).returncode, 0)
+        self.assertTrue(os.path.exists(self.path("r/index.html")))
+        open(self.path("r/figures/notes.txt"), "w").close()
+        self.refused('"figures/notes.txt"', "-o", "r", "--overwrite")
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("r.")])
+
+    def test_what_a_killed_report_left_stands_in_nobodys_way(self):
+        self.assertEqual(candor("report", "w.h5", "-o", "k", cwd=self.folder).returncode, 0)
+        os.rename(self.path("k"), self.path("k.part"))
+        self.assertEqual(candor("report", "w.h5", "-o", "k", cwd=self.folder).returncode, 0)
+        self.assertFalse(os.path.exists(self.path("k.part")))
+
+    def test_a_missing_parent_is_the_machines_fault_and_leaves_nothing(self):
+        done = candor("report", "w.h5", "-o", "no/where", cwd=self.folder)
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_a_file_that_is_no_results_file_makes_no_folder(self):
+        open(self.path("x.h5"), "w").close()
+        done = candor("report", "x.h5", "-o", "none", cwd=self.folder)
+        self.assertEqual(done.returncode, 3)
+        self.assertFalse(os.path.exists(self.path("none")))
+        self.assertFalse(os.path.exists(self.path("none.part")))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,68 @@
+#include "candor/report/comparison.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "candor/report/table_columns.hpp"
+
+namespace candor::report {
+
+namespace {
+
+struct Row {
+    const char* encoder;
+    double d, low, high;
+};
+
+store::ResultTable tasks_of(const std::vector<Row>& rows) {
+    store::ResultTable table{"tasks", {}};
+    auto& task = table.texts("task");
+    auto& encoder = table.texts("encoder");
+    auto& level = table.texts("level");
+    auto& d = table.reals("d");
+    auto& low = table.reals("d_low");
+    auto& high = table.reals("d_high");
+    for (const Row& row : rows) {
+        task.emplace_back("t");
+        encoder.emplace_back(row.encoder);
+        level.emplace_back("micro");
+        d.push_back(row.d), low.push_back(row.low), high.push_back(row.high);
+    }
+    return table;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(comparison)
+
+BOOST_AUTO_TEST_CASE(each_change_by_its_name) {
+    const auto a = tasks_of({{"same", .2, .1, .3},
+                             {"within", .2, .1, .3},
+                             {"other way", .25, .24, .26},
+                             {"near", .2, .1, .3},
+                             {"beyond", .2, .1, .3},
+                             {"no width", 0, 0, 0},
+                             {"gone", .2, .1, .3},
+                             {"none", NAN, NAN, NAN},
+                             {"a alone", .2, .1, .3}});
+    const auto b = tasks_of({{"b alone", .4, .3, .5},
+                             {"none", NAN, NAN, NAN},
+                             {"gone", NAN, NAN, NAN},
+                             {"no width", .2, .1, .3},
+                             {"beyond", .4, .31, .5},
+                             {"near", .4, .29, .5},
+                             {"other way", .3, .1, .4},
+                             {"within", .3, .29, .31},
+                             {"same", .2, .1, .3}});
+    const auto table = compare_rates(a, b);
+    const std::vector<std::string> expected{"same",     "within",    "within", "near",   "beyond",
+                                            "unjudged", "undefined", "same",   "only a", "only b"};
+    BOOST_TEST(texts(table, "change") == expected, boost::test_tools::per_element());
+    BOOST_TEST(texts(table, "encoder").back() == "b alone");
+    BOOST_TEST(reals(table, "difference")[1] == .3 - .2);
+    BOOST_TEST(std::isnan(reals(table, "difference").back()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace candor::report
