@@ -220,8 +220,7 @@ struct PermutedSets {
 
 /// Brought together from the ranks that permuted its cells; the same on all.
 PermutedSets permuted_mpi(const parallel::Communicator& world, const study::Study& study,
-                          const TaskWork& work, const FindingSets& finding, const std::vector<Found>& owned,
-                          const std::vector<CellWorlds>& worlds) {
+                          const TaskWork& work, const FindingSets& finding, const std::vector<Found>& owned) {
     PermutedSets sets;
     sets.permutations = study.test.permutations;
     for (const std::size_t c : finding.cells) {
@@ -230,15 +229,15 @@ PermutedSets permuted_mpi(const parallel::Communicator& world, const study::Stud
         sets.words += (work.cells[c].positive_queries + 63) / 64;
     }
     sets.bits.resize(static_cast<std::size_t>(finding.sets.encoders() * sets.permutations * sets.words));
-    for (std::size_t i = 0; i < worlds.size(); ++i) {
-        const auto at = std::ranges::find(finding.cells, owned[i].cell);
-        if (owned[i].work != finding.work || at == finding.cells.end()) continue;
+    for (const Found& one : owned) {
+        const auto at = std::ranges::find(finding.cells, one.cell);
+        if (one.work != finding.work || at == finding.cells.end() || !one.worlds.present()) continue;
         const auto context = static_cast<std::size_t>(at - finding.cells.begin());
         for (std::int64_t p = 0; p < sets.permutations; ++p) {
             const std::int64_t to =
-                (static_cast<std::int64_t>(owned[i].encoder) * sets.permutations + p) * sets.words +
+                (static_cast<std::int64_t>(one.encoder) * sets.permutations + p) * sets.words +
                 sets.first_word[context];
-            std::copy_n(worlds[i].blind.begin() + p * worlds[i].words, worlds[i].words,
+            std::copy_n(one.worlds.blind.begin() + p * one.worlds.words, one.worlds.words,
                         sets.bits.begin() + to);
         }
     }
@@ -249,8 +248,8 @@ PermutedSets permuted_mpi(const parallel::Communicator& world, const study::Stud
 
 /// Fills the relabel null of the pairs at the finding level, on rank 0.
 void relabel_mpi(const parallel::Communicator& world, const study::Study& study,
-                 const std::vector<TaskWork>& work, const std::vector<Found>& owned,
-                 const std::vector<CellWorlds>& worlds, int threads, std::vector<Pair>& pairs) {
+                 const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
+                 std::vector<Pair>& pairs) {
     if (study.test.permutations == 0) return;
     for (std::size_t first = 0; first < pairs.size();) {
         const Level* const level = pairs[first].level;
@@ -258,7 +257,7 @@ void relabel_mpi(const parallel::Communicator& world, const study::Study& study,
         while (end < pairs.size() && pairs[end].level == level) ++end;
         if (level->finding) {
             const FindingSets& finding = *level->parts.front();
-            const PermutedSets sets = permuted_mpi(world, study, work[level->work], finding, owned, worlds);
+            const PermutedSets sets = permuted_mpi(world, study, work[level->work], finding, owned);
             for_each_on_threads(
                 threads, world.rank() == 0 ? static_cast<std::int64_t>(end - first) : 0, [&](std::int64_t i) {
                     Pair& pair = pairs[first + static_cast<std::size_t>(i)];
@@ -536,13 +535,13 @@ std::span<const T> of_work(const std::vector<T>& list, std::size_t work, WorkOf 
 
 BlindSetResults blind_sets_mpi(const parallel::Communicator& world, const study::Study& study,
                                const std::vector<TaskWork>& work, const std::vector<Found>& owned,
-                               const std::vector<CellWorlds>& worlds, int threads, const Log& log) {
+                               int threads, const Log& log) {
     std::vector<FindingSets> all = make_sets(study, work);
     fill_mpi(world, study, work, owned, all);
     const std::vector<Level> levels = levels_of(work, all);
     std::vector<Pair> pairs = pairs_of(levels);
     compare_mpi(world, pairs, threads, log);
-    relabel_mpi(world, study, work, owned, worlds, threads, pairs);
+    relabel_mpi(world, study, work, owned, threads, pairs);
     if (world.rank() != 0) return {};
 
     std::vector<OverlapLine> overlaps;

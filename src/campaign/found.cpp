@@ -29,6 +29,12 @@ void put(ByteWriter& out, const FoundPart& part) {
             out.put(list.whole);
         }
     }
+    const CellWorlds& worlds = part.found.worlds;
+    out.put(worlds.observed);
+    out.put(std::span<const instruments::Counts>(worlds.permuted));
+    out.put(std::span<const instruments::Counts>(worlds.subsampled));
+    out.put(std::span<const std::uint64_t>(worlds.blind));
+    out.put(worlds.words);
 }
 
 FoundPart get_found_part(ByteReader& in) {
@@ -48,6 +54,12 @@ FoundPart get_found_part(ByteReader& in) {
             list.whole = in.get<bool>();
         }
     }
+    CellWorlds& worlds = part.found.worlds;
+    worlds.observed = in.get<instruments::Counts>();
+    worlds.permuted = in.get_many<instruments::Counts>();
+    worlds.subsampled = in.get_many<instruments::Counts>();
+    worlds.blind = in.get_many<std::uint64_t>();
+    worlds.words = in.get<std::int64_t>();
     return part;
 }
 

@@ -34,8 +34,7 @@ stats::Quartiles cap_quartiles(const std::vector<instruments::Discordance>& posi
 }
 
 /// The counters of one cell: one a rule that scores it.
-void add_counters(const TaskWork& work, const Found& cases, const CellWorlds* worlds,
-                  std::vector<Counting>& into) {
+void add_counters(const TaskWork& work, const Found& cases, std::vector<Counting>& into) {
     const study::Cell& cell = work.cells[cases.cell];
     const auto& context = work.contexts[static_cast<std::size_t>(cell.context)];
     std::vector<std::int32_t> patient;
@@ -84,7 +83,7 @@ void add_counters(const TaskWork& work, const Found& cases, const CellWorlds* wo
              static_cast<std::size_t>(cell.finding),
              first_discordant,
              first_ties,
-             primary ? worlds : nullptr,
+             primary ? &cases.worlds : nullptr,
              instruments::CellCounter(patient, discordant.view(), ties.view(), margin, cell.positive_queries),
              {}});
     }
@@ -166,15 +165,13 @@ std::function<int(std::size_t, std::size_t, std::size_t)> counting_owners(const 
 }
 
 Counted count_mpi(const parallel::Communicator& world, const study::Study& study,
-                  const std::vector<TaskWork>& work, const std::vector<Found>& owned,
-                  const std::vector<CellWorlds>& worlds, int threads, parallel::StopRequest& stop,
-                  const Log& log) {
+                  const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
+                  parallel::StopRequest& stop, const Log& log) {
     std::vector<std::vector<Counting>> counting(work.size());
     double total = 0;
     for (std::size_t w = 0; w < work.size(); ++w) {
-        for (std::size_t i = 0; i < owned.size(); ++i) {
-            if (owned[i].work == w)
-                add_counters(work[w], owned[i], worlds.empty() ? nullptr : &worlds[i], counting[w]);
+        for (const Found& cases : owned) {
+            if (cases.work == w) add_counters(work[w], cases, counting[w]);
         }
         total += static_cast<double>(counting[w].size()) * static_cast<double>(study.bootstrap.resamples);
     }

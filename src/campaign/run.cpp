@@ -23,7 +23,7 @@
 #include "candor/campaign/heads_mpi.hpp"
 #include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
-#include "candor/campaign/permute_mpi.hpp"
+#include "candor/campaign/permute.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
 #include "candor/campaign/retention_mpi.hpp"
@@ -169,7 +169,6 @@ void require_some_cell(const Prepared& prepared) {
 /// What was delivered to this rank to count, and on rank 0 the counts.
 struct Searched {
     std::vector<Found> owned;
-    std::vector<CellWorlds> worlds;  // of each of them
     Counted counted;
 };
 
@@ -214,10 +213,14 @@ void keep_within(const parallel::Communicator& world, const Prepared& prepared,
                  neighbors::SearchOptions& search) {
     if (budget == 0) return;
     const std::int64_t taken = resident_bytes() + memory_beside_search;
-    const HeldMemory held = held_memory(prepared.inputs.study, work, world.size());
+    const study::Study& study = prepared.inputs.study;
+    const SearchPlan plan =
+        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size());
+    const HeldMemory held = held_memory(study, work, plan, world.size());
     const std::int64_t later = std::max(heads.memory, least_census(prepared, heads.training, search));
     const std::int64_t most = taken + held.most(least_census(prepared, work, search), later);
-    search.memory = budget - taken - held.found[static_cast<std::size_t>(world.rank())];
+    const auto rank = static_cast<std::size_t>(world.rank());
+    search.memory = budget - taken - held.found[rank] - held.lists[rank];
     if (budget >= most) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
     throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
@@ -264,11 +267,9 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     keep_within(world, prepared, work, heads, options.memory, search);
     searched.owned = search_work_mpi(world, prepared, study, work, search, watch, cost);
     clock.begin("permute" + suffix);
-    searched.worlds = permute(study, work, searched.owned, from_files(prepared.inputs, work), threads,
-                              watch.stop, watch.log);
+    permute(study, work, searched.owned, from_files(prepared.inputs, work), threads, watch.stop, watch.log);
     clock.begin("count" + suffix);
-    searched.counted =
-        count_mpi(world, study, work, searched.owned, searched.worlds, threads, watch.stop, watch.log);
+    searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;
 }
 
@@ -394,8 +395,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     warn_of_ties(study, prepared.work, counted, log);
 
     clock.begin("overlap");
-    BlindSetResults blind =
-        blind_sets_mpi(world, study, prepared.work, searched.owned, searched.worlds, threads, log);
+    BlindSetResults blind = blind_sets_mpi(world, study, prepared.work, searched.owned, threads, log);
     stop.rendezvous();
     clock.begin("retention");
     RetentionResults retention = retention_mpi(world, prepared.inputs, prepared.work, prepared.erased,

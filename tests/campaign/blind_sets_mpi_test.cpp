@@ -81,7 +81,7 @@ Owner owner_of(const campaign::Inputs& inputs, const std::vector<TaskWork>& work
 BlindSetResults blind_sets(const campaign::Inputs& inputs, const std::vector<TaskWork>& work,
                            bool all_on_last, bool first_sees = false) {
     const auto found = made_found(inputs, work, owner_of(inputs, work, all_on_last), first_sees);
-    return campaign::blind_sets_mpi(world(), inputs.study, work, found, {}, threads(), silent);
+    return campaign::blind_sets_mpi(world(), inputs.study, work, found, threads(), silent);
 }
 
 bool same(double a, double b) {
@@ -466,7 +466,7 @@ BOOST_AUTO_TEST_CASE(empty_sets_leave_the_families) {
     for (Found& one : found)
         for (instruments::Discordance& query : one.primary) query.c_neg = 0;  // ties are not blind
     const BlindSetResults seen =
-        campaign::blind_sets_mpi(world(), inputs.study, work, found, {}, threads(), silent);
+        campaign::blind_sets_mpi(world(), inputs.study, work, found, threads(), silent);
     if (world().rank() != 0) return;
     for (Reader row{seen.overlap}; !row.done(); ++row.row) {
         for (const char* column : {"jaccard", "expected_jaccard", "delta_jaccard", "log10_p", "p", "q"})
@@ -535,7 +535,7 @@ BOOST_AUTO_TEST_CASE(missing_and_doubled_positives_are_faults_of_ours) {
             if (doubled) found.push_back(found.front());
             if (!doubled) found.erase(found.begin());
         }
-        BOOST_CHECK_EXCEPTION(campaign::blind_sets_mpi(world(), inputs.study, work, found, {}, 1, silent),
+        BOOST_CHECK_EXCEPTION(campaign::blind_sets_mpi(world(), inputs.study, work, found, 1, silent),
                               InternalError, [](const InternalError& error) {
                                   const std::string what = error.what();
                                   return what.find("both, edema, encoder 0: ") != std::string::npos &&

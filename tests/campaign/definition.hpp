@@ -58,7 +58,7 @@ inline campaign::Found found_by_definition(const study::Study& study,
                                            std::size_t encoder, std::size_t position,
                                            const neighbors::RowSet& rows) {
     const study::Cell& cell = work[w].cells[position];
-    campaign::Found found{w, encoder, position, {}, {}, {}, {}};
+    campaign::Found found{w, encoder, position, {}, {}, {}, {}, {}};
     for (std::size_t q = 0; q < cell.queries.size(); ++q)
         found.primary.push_back(
             discordance_by_definition(cell, cell.candidates.front(), q, study.op.k, rows));
@@ -122,7 +122,7 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
         for (const std::size_t c : group.cells) {
             const study::Cell& cell = work[group.work].cells[c];
             campaign::Found& found =
-                all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}, {}, {}});
+                all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}, {}, {}, {}});
             const std::size_t end = next + campaign::questions_of(work[group.work], c).size();
             for (const study::Candidates& candidates : cell.candidates) {
                 if (candidates.unscored) continue;
@@ -156,8 +156,8 @@ inline std::vector<campaign::FoundPart> cut(const std::vector<campaign::FoundPar
                 values.begin() + static_cast<std::ptrdiff_t>(std::min(first + most, values.size()));
             return std::decay_t<decltype(values)>(begin, end);
         };
-        for (std::size_t first = 0; first < std::max(part.query.size(), part.participant.size());
-             first += most) {
+        for (std::size_t first = 0;
+             first == 0 || first < std::max(part.query.size(), part.participant.size()); first += most) {
             campaign::FoundPart one{piece(part.query, first),
                                     piece(part.participant, first),
                                     {part.found.work,
@@ -166,7 +166,8 @@ inline std::vector<campaign::FoundPart> cut(const std::vector<campaign::FoundPar
                                      piece(part.found.primary, first),
                                      {},
                                      piece(part.found.near, first),
-                                     piece(part.found.sides, first)}};
+                                     piece(part.found.sides, first),
+                                     first == 0 ? part.found.worlds : campaign::CellWorlds{}}};
             for (const auto& signs : part.found.sign) one.found.sign.push_back(piece(signs, first));
             out.push_back(std::move(one));
         }

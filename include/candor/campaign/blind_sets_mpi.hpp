@@ -8,7 +8,6 @@
 
 #include "candor/base/log.hpp"
 #include "candor/campaign/families.hpp"
-#include "candor/campaign/permute_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/parallel/communicator.hpp"
@@ -35,11 +34,11 @@ struct BlindSetResults {
     std::vector<std::vector<std::int64_t>> blind_encoders;
 };
 
-/// `owned` as `deliver_mpi` leaves it, `worlds` as `permute` makes of it (or none, where the study asks for
-/// no permutations). A positive is blind where its DM under the primary rule's draw 0 is above 0. Collective.
+/// `owned` as `deliver_mpi` and then `permute` leave it. A positive is blind where its DM under the primary
+/// rule's draw 0 is above 0. Collective.
 /// @throws InternalError where `owned` of all ranks is not every positive of every encoder, once.
 BlindSetResults blind_sets_mpi(const parallel::Communicator& world, const study::Study& study,
                                const std::vector<TaskWork>& work, const std::vector<Found>& owned,
-                               const std::vector<CellWorlds>& worlds, int threads, const Log& log);
+                               int threads, const Log& log);
 
 }  // namespace candor::campaign

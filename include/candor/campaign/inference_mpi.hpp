@@ -9,7 +9,6 @@
 
 #include "candor/base/log.hpp"
 #include "candor/campaign/inputs.hpp"
-#include "candor/campaign/permute_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/instruments/summary.hpp"
@@ -45,10 +44,9 @@ struct Counted {
     std::vector<FindingResult> findings;
 };
 
-/// `owned` as `deliver_mpi` leaves it, `worlds` as `permute` makes of it, or none. Collective.
+/// `owned` as `deliver_mpi` and then `permute` leave it. Collective.
 Counted count_mpi(const parallel::Communicator& world, const study::Study& study,
-                  const std::vector<TaskWork>& work, const std::vector<Found>& owned,
-                  const std::vector<CellWorlds>& worlds, int threads, parallel::StopRequest& stop,
-                  const Log& log);
+                  const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
+                  parallel::StopRequest& stop, const Log& log);
 
 }  // namespace candor::campaign
