@@ -7,7 +7,9 @@
 #include <numeric>
 #include <utility>
 
+#include "candor/neighbors/census.hpp"
 #include "candor/neighbors/row_set.hpp"
+#include "candor/stats/resampling.hpp"
 
 namespace candor::calibration {
 
@@ -83,8 +85,35 @@ std::vector<NearList> whole_lists(MatrixView<const float> features) {
     return lists;
 }
 
+std::vector<NearList> near_lists(MatrixView<const float> features, int length) {
+    Matrix<float> copy(features.rows, features.cols);
+    for (std::int64_t i = 0; i < features.rows; ++i) std::ranges::copy(features.row(i), copy.row(i).begin());
+    const neighbors::RowSet rows{neighbors::StoredRows(std::move(copy))};
+    std::vector<ContextRow> all;
+    std::vector<Reach> reach;
+    for (std::int64_t i = 0; i < rows.rows(); ++i) {
+        all.emplace_back(i);
+        reach.push_back({rows.rows(), i});
+    }
+    const neighbors::Question question{all, all, reach, length};
+    const auto found = std::move(neighbors::census(rows, {&question, 1}, length, {}).front());
+    std::vector<NearList> lists(all.size());
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        for (const neighbors::Neighbor& one : found.of(static_cast<std::int64_t>(i))) {
+            lists[i].row.push_back(static_cast<std::int32_t>(one.position));
+            lists[i].cosine.push_back(one.cosine);
+        }
+    }
+    return lists;
+}
+
 Figures figures_of(const Cohort& cohort, const instruments::RoleRules& rules, std::uint64_t seed,
                    std::int64_t permutations, std::int64_t draws) {
+    return figures_of(cohort, rules, seed, permutations, draws, instruments::wide_share);
+}
+
+Figures figures_of(const Cohort& cohort, const instruments::RoleRules& rules, std::uint64_t seed,
+                   std::int64_t permutations, std::int64_t draws, double share) {
     const Participants all(cohort.rows, rules);
     Figures figures;
     if (!all.scored()) return figures;
@@ -114,7 +143,7 @@ Figures figures_of(const Cohort& cohort, const instruments::RoleRules& rules, st
     }
     for (std::int64_t first = 0; first < draws; first += worlds_a_word) {
         const std::int64_t worlds = std::min(worlds_a_word, draws - first);
-        const auto drawn = instruments::draw_quarter(seed, "calibrate", patients, first, worlds);
+        const auto drawn = instruments::draw_patients(seed, "calibrate", patients, share, first, worlds);
         const auto counted = count(all.subsampled(drawn), worlds, false);
         figures.subsampled.insert(figures.subsampled.end(), counted.counts.begin(), counted.counts.end());
     }
@@ -128,6 +157,44 @@ instruments::RoleRules rules_of(int k, bool distinct) {
     return rules;
 }
 
+instruments::Replicates resampled_rate(std::span<const std::int32_t> cluster,
+                                       std::span<const std::int8_t> discordant, std::int64_t clusters,
+                                       std::uint64_t seed) {
+    constexpr std::int64_t resamples = 500;
+    Matrix<std::int8_t> hits(std::ssize(discordant), 1), ties(std::ssize(discordant), 1);
+    for (std::size_t i = 0; i < discordant.size(); ++i) {
+        hits.row(static_cast<std::int64_t>(i))[0] = discordant[i];
+        ties.row(static_cast<std::int64_t>(i))[0] = 0;
+    }
+    const instruments::CellCounter counter(cluster, hits.view(), ties.view(), {}, std::ssize(discordant));
+    instruments::Tally tally = counter.observed();
+    tally.resampled.resize(static_cast<std::size_t>(resamples));
+    const stats::Resampling resampling(seed, "calibrate", clusters, resamples);
+    resampling.for_each_block([&](MatrixView<const stats::Weight> weights, std::int64_t first) {
+        counter.count(weights,
+                      std::span(tally.resampled)
+                          .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(weights.cols)));
+    });
+    return instruments::replicates(tally, &Counts::rate);
+}
+
+instruments::Replicates resampled_rate(const Cohort& cohort, const Figures& figures, bool by_row,
+                                       std::uint64_t seed) {
+    // The blind positives in the order of their rows are those who ask.
+    std::vector<std::int8_t> discordant;
+    std::vector<std::int32_t> cluster;
+    std::int32_t clusters = 0, row = 0;
+    for (const instruments::LabelledRow& one : cohort.rows) {
+        const std::int32_t mine = by_row ? row++ : one.patient;
+        clusters = std::max(clusters, mine + 1);
+        if (one.label != 1) continue;
+        const auto at = discordant.size();
+        discordant.push_back(figures.blind[at / 64] >> (at % 64) & 1);
+        cluster.push_back(mine);
+    }
+    return resampled_rate(cluster, discordant, clusters, seed);
+}
+
 Verdict mean_verdict(std::string what, std::span<const double> values, double expected, double errors) {
     double sum = 0, squares = 0, count = 0;
     for (const double v : values) {
@@ -138,15 +205,22 @@ Verdict mean_verdict(std::string what, std::span<const double> values, double ex
     const double mean = sum / count;
     for (const double v : values) squares += std::isnan(v) ? 0 : (v - mean) * (v - mean);
     const double error = std::sqrt(squares / (count - 1) / count);
-    return {"", std::move(what), expected, mean, expected - errors * error, expected + errors * error, error};
+    return {"", std::move(what), expected, mean, expected - errors * error, expected + errors * error, error,
+            {}};
 }
 
 Verdict share_verdict(std::string what, std::int64_t hits, std::int64_t count, double expected, double low,
                       double high) {
     const auto n = static_cast<double>(count);
     const double error = std::sqrt(expected * (1 - expected) / n);
-    return {"",   std::move(what), expected, static_cast<double>(hits) / n, low - 3 * error, high + 3 * error,
-            error};
+    return {"",
+            std::move(what),
+            expected,
+            static_cast<double>(hits) / n,
+            low - 3 * error,
+            high + 3 * error,
+            error,
+            {}};
 }
 
 Verdict shown(Verdict verdict) {

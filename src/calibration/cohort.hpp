@@ -11,6 +11,7 @@
 #include "candor/base/random.hpp"
 #include "candor/calibration/proof.hpp"
 #include "candor/instruments/permutations.hpp"
+#include "candor/instruments/summary.hpp"
 
 namespace candor::calibration {
 
@@ -52,6 +53,9 @@ Cohort make_cohort(const CohortShape& shape, Draws& draws);
 /// The cosines of all pairs of rows, each row's others in order.
 std::vector<instruments::NearList> whole_lists(MatrixView<const float> features);
 
+/// As far as each row's nearest `length` others, found as a study finds them.
+std::vector<instruments::NearList> near_lists(MatrixView<const float> features, int length);
+
 /// Of a cell: the counts as they are, of permutations, and of the draws of the wide interval.
 struct Figures {
     instruments::Counts observed;
@@ -64,7 +68,20 @@ struct Figures {
 Figures figures_of(const Cohort& cohort, const instruments::RoleRules& rules, std::uint64_t seed,
                    std::int64_t permutations, std::int64_t draws);
 
+/// @param share of the patients that a draw takes.
+Figures figures_of(const Cohort& cohort, const instruments::RoleRules& rules, std::uint64_t seed,
+                   std::int64_t permutations, std::int64_t draws, double share);
+
 instruments::RoleRules rules_of(int k, bool distinct);
+
+/// Resamples of a rate: positives that are discordant, by cluster. @param seed of the weights: two rates of
+/// one seed and as many clusters are paired.
+instruments::Replicates resampled_rate(std::span<const std::int32_t> cluster,
+                                       std::span<const std::int8_t> discordant, std::int64_t clusters,
+                                       std::uint64_t seed);
+/// The same of a cohort's D, by patient or, as one should not, by row.
+instruments::Replicates resampled_rate(const Cohort& cohort, const Figures& figures, bool by_row,
+                                       std::uint64_t seed);
 
 /// A line about the mean of `values` (NaN left out): expected, and judged within 3 standard errors where
 /// `judged`.

@@ -65,14 +65,14 @@ Values slide(std::int64_t item, std::int64_t rows, std::int64_t epochs) {
 }
 
 Verdict exactly(std::string what, double expected, double observed, double low, double high) {
-    return {"", std::move(what), expected, observed, low, high, 0};
+    return {"", std::move(what), expected, observed, low, high, 0, {}};
 }
 
 }  // namespace
 
-Proof overlap_sweep(bool quick) {
+Proof overlap_sweep(const Scope& scope) {
     // Some 1,200 steps: with so few columns the heads learn slowly.
-    const std::int64_t rows = quick ? 2000 : 4000, epochs = quick ? 150 : 300;
+    const std::int64_t rows = scope.quick ? 2000 : 4000, epochs = scope.quick ? 150 : 300;
     return {"overlap sweep", steps, [rows, epochs](std::int64_t item) { return slide(item, rows, epochs); },
             [](std::span<const Values> items) {
                 std::vector<Verdict> verdicts;

@@ -58,11 +58,11 @@ std::vector<Verdict> run_mpi(const parallel::Communicator& world, std::span<cons
     return verdicts;
 }
 
-std::vector<Proof> all_proofs(bool quick) {
+std::vector<Proof> all_proofs(const Scope& scope) {
     std::vector<Proof> proofs;
     for (const auto make :
          {planted, label_shuffle, coverage, size_of_tests, overlap_nulls, overlap_sweep, exact_neighbours})
-        proofs.push_back(make(quick));
+        proofs.push_back(make(scope));
     return proofs;
 }
 

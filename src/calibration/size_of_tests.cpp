@@ -29,15 +29,18 @@ const std::vector<Setting>& settings() {
     return all;
 }
 
-/// p of D and of the margin AUROC, without a signal; then of D with one.
+/// p of D and of the margin AUROC, without a signal; p of D with one; and whether the percentile interval of
+/// D without one leaves 1/2 out.
 Values tests_of(const Setting& setting, std::int64_t item) {
     Draws draws(std::string("size of tests/") + setting.name, item);
     Values values;
+    double excludes = 0;
     for (const bool signal : {false, true}) {
         CohortShape shape = setting.shape;
         shape.signal = signal ? 4 : 0;
-        const Figures figures = figures_of(make_cohort(shape, draws), rules_of(5, setting.distinct),
-                                           static_cast<std::uint64_t>(2 * item + signal), permutations, 0);
+        const auto seed = static_cast<std::uint64_t>(2 * item + signal);
+        const Cohort cohort = make_cohort(shape, draws);
+        const Figures figures = figures_of(cohort, rules_of(5, setting.distinct), seed, permutations, 0);
         Values rate, auroc;
         for (const auto& one : figures.permuted) {
             rate.push_back(one.rate_mid());
@@ -45,12 +48,17 @@ Values tests_of(const Setting& setting, std::int64_t item) {
         }
         values.push_back(instruments::null_test(figures.observed.rate_mid(), rate).p);
         if (!signal) values.push_back(instruments::null_test(figures.observed.margin_auroc(), auroc).p);
+        if (!signal) {
+            const auto interval = instruments::estimate(resampled_rate(cohort, figures, false, seed), 0.95);
+            excludes = interval.low > 0.5 || interval.high < 0.5;
+        }
     }
+    values.push_back(excludes);
     return values;
 }
 
 /// Share of false among the rejected of each family, averaged; the first `null` tests of a family are null.
-Verdict false_discoveries(const char* what, std::span<const Values> items, std::int64_t null) {
+Verdict false_discoveries(const std::string& what, std::span<const Values> items, std::int64_t null) {
     Values shares;
     for (std::size_t first = 0; first + family <= items.size(); first += family) {
         Values p;
@@ -75,8 +83,8 @@ Verdict false_discoveries(const char* what, std::span<const Values> items, std::
 
 }  // namespace
 
-Proof size_of_tests(bool quick) {
-    const std::int64_t cohorts = quick ? 200 : 4000;
+Proof size_of_tests(const Scope& scope) {
+    const std::int64_t cohorts = scope.quick ? 200 : 4000;
     return {"size of tests", std::ssize(settings()) * cohorts,
             [cohorts](std::int64_t item) {
                 return tests_of(settings()[static_cast<std::size_t>(item / cohorts)], item % cohorts);
@@ -93,10 +101,15 @@ Proof size_of_tests(bool quick) {
                             std::string(settings()[s].name) + (which == 0 ? ": D" : ": margin AUROC"), hits,
                             cohorts, 0.05, 0.05, 0.05));
                     }
+                    std::int64_t excluded = 0;
+                    for (const Values& one : mine) excluded += one[3] > 0;
+                    verdicts.push_back(shown(share_verdict(
+                        std::string(settings()[s].name) + ": percentile interval of D without 1/2", excluded,
+                        cohorts, 0.05, 0.05, 0.05)));
+                    const std::string name = std::string(settings()[s].name) + ": false discoveries, ";
+                    verdicts.push_back(false_discoveries(name + "all null", mine, family));
+                    verdicts.push_back(false_discoveries(name + "half null", mine, family / 2));
                 }
-                const auto first = items.first(static_cast<std::size_t>(cohorts));
-                verdicts.push_back(false_discoveries("false discoveries, all null", first, family));
-                verdicts.push_back(false_discoveries("false discoveries, half null", first, family / 2));
                 return verdicts;
             }};
 }

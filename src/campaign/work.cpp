@@ -102,9 +102,9 @@ void add_lists(const study::Study& study, TaskWork& work) {
             study, work.pool, work.contexts[static_cast<std::size_t>(cell.context)], cell, work.pool.asks));
     }
     for (std::int64_t first = 0; first < instruments::wide_draws; first += instruments::worlds_a_word) {
-        work.quarters.push_back(instruments::draw_quarter(
-            study.seed, study.tasks[work.task].id, std::ssize(work.pool.patients), first,
-            std::min(instruments::worlds_a_word, instruments::wide_draws - first)));
+        work.quarters.push_back(instruments::draw_patients(
+            study.seed, study.tasks[work.task].id, std::ssize(work.pool.patients), instruments::wide_share,
+            first, std::min(instruments::worlds_a_word, instruments::wide_draws - first)));
     }
 }
 

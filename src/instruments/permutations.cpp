@@ -284,12 +284,12 @@ WorldCounts count_worlds(std::span<const NearList> lists, std::span<const RowWor
     return out;
 }
 
-std::vector<Worlds> draw_quarter(std::uint64_t seed, std::string_view task, std::int64_t patients,
-                                 std::int64_t first, std::int64_t count) {
+std::vector<Worlds> draw_patients(std::uint64_t seed, std::string_view task, std::int64_t patients,
+                                  double share, std::int64_t first, std::int64_t count) {
     CANDOR_REQUIRE(count <= worlds_a_word, std::to_string(count));
     std::vector<Worlds> drawn(static_cast<std::size_t>(patients));
     std::vector<std::int32_t> order(drawn.size());
-    const auto chosen = static_cast<std::size_t>((patients + 3) / 4);
+    const auto chosen = static_cast<std::size_t>(std::ceil(share * static_cast<double>(patients)));
     for (std::int64_t world = 0; world < count; ++world) {
         const Stream stream(seed, "subsample/" + std::string(task),
                             static_cast<std::uint64_t>(first + world));
@@ -317,12 +317,13 @@ NullTest null_test(double observed, std::span<const double> permuted) {
     return test;
 }
 
-WideInterval wide_interval(double observed, std::span<const double> drawn, double share, double confidence) {
+WideInterval wide_interval(double observed, std::span<const double> drawn, double share, double confidence,
+                           double least, double most) {
     const Moments moments = moments_of(drawn);
     if (std::isnan(observed) || std::isnan(moments.sd)) return {undefined, undefined, moments.count};
     const double half = stats::t_quantile(confidence, static_cast<double>(moments.count - 1)) * moments.sd *
                         std::sqrt(share / (1 - share));
-    return {std::max(0.0, observed - half), std::min(1.0, observed + half), moments.count};
+    return {std::max(least, observed - half), std::min(most, observed + half), moments.count};
 }
 
 }  // namespace candor::instruments

@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(worlds_are_what_the_definition_says) {
                     check_worlds(cohort, all, all.observed(), 1, all.list_length(), all.positives());
                     check_worlds(cohort, all, all.permuted(1, "f", 64, 50), 50, all.list_length(),
                                  all.positives());
-                    const auto drawn = draw_quarter(1, "t", 150, 0, 40);
+                    const auto drawn = draw_patients(1, "t", 150, wide_share, 0, 40);
                     check_worlds(cohort, all, all.subsampled(drawn), 40, all.size(), 0);
                 }
             }

@@ -9,9 +9,18 @@
 #include <vector>
 
 #include "candor/base/log.hpp"
+#include "candor/base/matrix.hpp"
 #include "candor/parallel/communicator.hpp"
 
 namespace candor::calibration {
+
+/// Of which rates a line tells; of other lines, none.
+struct Drift {
+    std::string rule;
+    std::int64_t k = 0, n = 0;  ///< neighbours; candidates a side, of `unequal` the positive ones
+    double prevalence = 0;
+    std::int64_t images = 0;  ///< of each patient
+};
 
 /// What one line of a proof says. It passes where the observed value lies within [low, high].
 struct Verdict {
@@ -19,6 +28,7 @@ struct Verdict {
     double expected = 0, observed = 0;
     double low = 0, high = 0;  ///< both NaN: shown beside the others, not judged
     double error = 0;          ///< Monte Carlo standard error of `observed`; 0: it is exact
+    Drift drift{};
 
     bool judged() const;
     bool passed() const;
@@ -39,7 +49,18 @@ struct Proof {
 std::vector<Verdict> run_mpi(const parallel::Communicator& world, std::span<const Proof> proofs, int threads,
                              const Log& log);
 
-/// All proofs; `quick`: as many items as take a minute on one core.
-std::vector<Proof> all_proofs(bool quick);
+/// Features of the user's own.
+struct NamedFeatures {
+    std::string name;
+    Matrix<float> rows;
+};
+
+struct Scope {
+    bool quick = false;  ///< as many items as take less than a minute on one core
+    std::vector<NamedFeatures> features;
+};
+
+/// All proofs. `scope` must outlive them.
+std::vector<Proof> all_proofs(const Scope& scope);
 
 }  // namespace candor::calibration

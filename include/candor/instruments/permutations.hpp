@@ -102,10 +102,11 @@ WorldCounts count_worlds(std::span<const NearList> lists, std::span<const RowWor
                          std::span<const std::int32_t> unit, int k, int worlds, bool margins,
                          std::int64_t blind_positives);
 
-/// Patients that a subsample of the wide interval draws: of `patients` the share 1/4, rounded up, without
-/// replacement; draws first .. first + count - 1 as worlds. A function of (seed, task, draw).
-std::vector<Worlds> draw_quarter(std::uint64_t seed, std::string_view task, std::int64_t patients,
-                                 std::int64_t first, std::int64_t count);
+/// Patients that a subsample draws: of `patients` the share `share`, rounded up, without replacement; draws
+/// first .. first + count - 1 as worlds. A function of (seed, task, draw).
+std::vector<Worlds> draw_patients(std::uint64_t seed, std::string_view task, std::int64_t patients,
+                                  double share, std::int64_t first, std::int64_t count);
+/// What the wide interval draws.
 inline constexpr double wide_share = 0.25;
 inline constexpr std::int64_t wide_draws = 200;
 
@@ -120,11 +121,12 @@ struct NullTest {
 NullTest null_test(double observed, std::span<const double> permuted);
 
 /// Interval around `observed` from draws of a share `share` of the patients: SE = sd sqrt(share/(1 - share)),
-/// Student's t, within [0, 1].
+/// Student's t, within [least, most].
 struct WideInterval {
     double low, high;
     std::int64_t valid;
 };
-WideInterval wide_interval(double observed, std::span<const double> drawn, double share, double confidence);
+WideInterval wide_interval(double observed, std::span<const double> drawn, double share, double confidence,
+                           double least = 0, double most = 1);
 
 }  // namespace candor::instruments
