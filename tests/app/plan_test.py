@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 CANDOR = os.environ["CANDOR"]
-NUMBERS = ["start", "open", "audit_value", "audit_row", "build", "counting", "draw", "sum", "pair", "tally", "rank",
+NUMBERS = ["start", "open", "audit_value", "audit_row", "build", "world", "counting", "draw", "sum", "pair", "tally", "rank",
            "retention", "summary", "overlap", "overlap_context", "write", "text"]
 OF_SEARCH = ["look", "look_row", "load", "product", "fill", "decide"]
 COLUMNS = {
