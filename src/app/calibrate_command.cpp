@@ -1,5 +1,6 @@
 #include "candor/app/calibrate_command.hpp"
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdint>
@@ -42,7 +43,7 @@ Ends with 1 where a proof fails. Lines marked "shown" stand beside the others, f
 
 struct Options {
     std::string output, figure;
-    std::vector<std::string> features;
+    std::vector<std::string> features, only;
     bool quick = false, quiet = false, help = false;
     int threads = 0;
 };
@@ -56,6 +57,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
         ("quick", po::bool_switch(&options.quick), "fewer of everything: less than a minute")  //
         ("features", po::value(&options.features)->value_name("FILE")->composing(),
          "shuffle labels over the rows of this feature file too; may be given again")  //
+        ("only", po::value(&options.only)->value_name("PROOF")->composing(),
+         "this proof alone, e.g. coverage; may be given again")  //
         ("figure", po::value(&options.figure)->value_name("NAME"),
          "chance under the candidate rules as NAME.svg and NAME.pdf, with NAME.csv and NAME.gp; not with "
          "--quick")  //
@@ -65,8 +68,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
         ("help,h", po::bool_switch(&options.help), "this text");
     parse_arguments("calibrate", arguments, known, 0);
     if (options.help) print_help(usage, known);
-    if (options.quick && !options.figure.empty())
-        throw UsageError("--figure", "--quick does not make what it shows; leave one of them out");
+    const bool drifts =
+        !options.quick && (options.only.empty() || std::ranges::count(options.only, "drift") > 0);
+    if (!drifts && !options.figure.empty())
+        throw UsageError("--figure",
+                         "shows the proof \"drift\", which neither --quick nor --only others makes");
     return options;
 }
 
@@ -179,7 +185,7 @@ int calibrate_command(const std::vector<std::string>& arguments) {
             }
             return std::string();
         });
-        calibration::Scope scope{options.quick, {}};
+        calibration::Scope scope{options.quick, {}, options.only};
         for (const std::string& path : options.features) scope.features.push_back(read_features(path));
         const int threads = parallel::choose_threads(world, options.threads);
         const Log log(options.quiet ? Verbosity::quiet : Verbosity::normal, world.rank() == 0);
@@ -199,7 +205,9 @@ int calibrate_command(const std::vector<std::string>& arguments) {
             writer.attribute("/run", "commit", program().commit);
             writer.attribute("/run", "quick", static_cast<std::int64_t>(options.quick));
             writer.table(root ? table_of(verdicts) : store::ResultTable{});
-            if (!options.quick) writer.table(root ? drifts_of(verdicts) : store::ResultTable{});
+            if (const store::ResultTable drifts = drifts_of(verdicts);
+                std::ranges::any_of(proofs, [](const calibration::Proof& p) { return p.name == "drift"; }))
+                writer.table(root ? drifts : store::ResultTable{});
             writer.finish();
         }
         if (root && !options.figure.empty()) write_figure(options.figure, drifts_of(verdicts), log);

@@ -251,11 +251,10 @@ Proof label_shuffle(const Scope& scope) {
     Setting fixed = setting_of(Rule::equal, 5, 7, 63);
     fixed.judged = Judged::shown;
     fixed.name += ", keys redrawn";
-    const auto add_curves = [&] {
-        if (scope.quick) return;
-        for (auto&& more : {larger_settings(), curves()}) these.insert(these.end(), more.begin(), more.end());
-    };
-    add_curves();
+    if (!scope.quick) {
+        const std::vector<Setting> larger = larger_settings();
+        these.insert(these.end(), larger.begin(), larger.end());
+    }
     these.push_back(fixed);
     fixed.name = setting_of(Rule::equal, 5, 7, 63).name + ", one key order";
     fixed.keys_fixed = true;
@@ -278,6 +277,21 @@ Proof label_shuffle(const Scope& scope) {
                     verdicts.push_back(spread_of_geometries(these[s].name + ": variance between geometries",
                                                             mine, these[s].keys_fixed));
                 }
+                return verdicts;
+            }};
+}
+
+Proof drift(const Scope& scope) {
+    const std::vector<Setting> these = scope.quick ? std::vector<Setting>() : curves();
+    constexpr std::int64_t batches = 20;
+    return {"drift", std::ssize(these) * batches,
+            [these](std::int64_t item) {
+                return shuffles(these[static_cast<std::size_t>(item / batches)], item % batches);
+            },
+            [these](std::span<const Values> items) {
+                std::vector<Verdict> verdicts;
+                for (std::size_t s = 0; s < these.size(); ++s)
+                    verdicts.push_back(verdict_of(these[s], items.subspan(s * batches, batches), 0));
                 return verdicts;
             }};
 }

@@ -5,6 +5,8 @@
 
 #include "calibration/proofs.hpp"
 #include "candor/base/bytes.hpp"
+#include "candor/base/error.hpp"
+#include "candor/base/text.hpp"
 #include "candor/base/threads.hpp"
 
 namespace candor::calibration {
@@ -60,9 +62,19 @@ std::vector<Verdict> run_mpi(const parallel::Communicator& world, std::span<cons
 
 std::vector<Proof> all_proofs(const Scope& scope) {
     std::vector<Proof> proofs;
-    for (const auto make :
-         {planted, label_shuffle, coverage, size_of_tests, overlap_nulls, overlap_sweep, exact_neighbours})
-        proofs.push_back(make(scope));
+    std::vector<std::string> names;
+    for (const auto make : {planted, label_shuffle, drift, coverage, size_of_tests, overlap_nulls,
+                            overlap_sweep, exact_neighbours}) {
+        Proof proof = make(scope);
+        names.push_back(proof.name);
+        const bool wanted =
+            scope.only.empty() || std::ranges::find(scope.only, proof.name) != scope.only.end();
+        if (wanted && proof.items > 0) proofs.push_back(std::move(proof));
+    }
+    for (const std::string& name : scope.only) {
+        if (std::ranges::find(names, name) == names.end())
+            throw UsageError("--only " + name, "is none of the proofs: " + join_text(names, ", "));
+    }
     return proofs;
 }
 

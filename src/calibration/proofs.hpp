@@ -6,6 +6,7 @@ namespace candor::calibration {
 
 Proof planted(const Scope& scope);           // METHODS 12.1
 Proof label_shuffle(const Scope& scope);     // 12.2
+Proof drift(const Scope& scope);             // 12.2, shown alone; without items where quick
 Proof coverage(const Scope& scope);          // 12.3
 Proof size_of_tests(const Scope& scope);     // 12.4
 Proof overlap_nulls(const Scope& scope);     // 12.4

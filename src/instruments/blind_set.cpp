@@ -1,5 +1,6 @@
 #include "candor/instruments/blind_set.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/stats/hypergeometric.hpp"
+#include "candor/stats/normal.hpp"
 #include "candor/stats/student_t.hpp"
 
 namespace candor::instruments {
@@ -195,6 +197,23 @@ Expected expected_of(std::span<const ContextOverlap> contexts) {
     return expected;
 }
 
+/// The observed overlap's distance on the scale of a normal, from the exact stratified tail, its own
+/// probability counted half: sets of few are far from normal, where those of permuted labels, of half of the
+/// positives, are near it.
+double score_of(std::span<const ContextOverlap> observed) {
+    const OverlapNull here = pair_overlap(observed).stratified;
+    if (!(here.p > 1e-280)) return stats::normal_score(here.log10_p);
+    std::vector<ContextOverlap> more(observed.begin(), observed.end());
+    const auto room = std::ranges::find_if(
+        more, [](const ContextOverlap& one) { return one.overlap < std::min(one.blind_a, one.blind_b); });
+    double beyond = 0;
+    if (room != more.end()) {
+        ++room->overlap;
+        beyond = pair_overlap(more).stratified.p;
+    }
+    return stats::normal_score(std::log10((here.p + beyond) / 2));
+}
+
 }  // namespace
 
 OverlapNull relabel_null(std::span<const ContextOverlap> observed, std::span<const ContextOverlap> permuted) {
@@ -211,7 +230,7 @@ OverlapNull relabel_null(std::span<const ContextOverlap> observed, std::span<con
     for (const double d : distances) squares += (d - mean) * (d - mean);
     const double degrees = static_cast<double>(distances.size() - 1), sd = std::sqrt(squares / degrees);
     if (!(sd > 0)) return undefined_null();
-    const double t = (here.distance() - mean) / sd;
+    const double t = (score_of(observed) - mean) / sd;
     const double both = stats::two_sided_t(t, degrees);
     OverlapNull null;
     null.p = t > 0 ? both / 2 : 1 - both / 2;

@@ -77,8 +77,9 @@ class Calibrate(unittest.TestCase):
         self.assertIn("a row holds NaN or Inf or is all zero", done.stderr)
 
     def test_what_is_refused(self):
-        for words, message in ((("--quick", "--figure", "x"), "--quick does not make what it shows"),
+        for words, message in ((("--quick", "--figure", "x"), "which neither --quick nor --only others makes"),
                                (("--quick", "-o", "out.h5"), "out.h5: exists"),
+                               (("--only", "luck"), "--only luck: is none of the proofs: planted, label shuffle"),
                                (("--fast",), "--fast")):
             done = calibrate(self.folder, *words)
             self.assertEqual(done.returncode, 2, done.stderr)

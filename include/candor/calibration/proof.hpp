@@ -58,9 +58,10 @@ struct NamedFeatures {
 struct Scope {
     bool quick = false;  ///< as many items as take less than a minute on one core
     std::vector<NamedFeatures> features;
+    std::vector<std::string> only;  ///< names of proofs; empty: all
 };
 
-/// All proofs. `scope` must outlive them.
+/// The proofs of `scope`, which must outlive them. @throws UsageError where it names one that there is not.
 std::vector<Proof> all_proofs(const Scope& scope);
 
 }  // namespace candor::calibration

@@ -83,9 +83,10 @@ PairOverlap pair_overlap(std::span<const ContextOverlap> contexts);
 /// The null in which one label permutation at a time is shared by both encoders (METHODS 6). It contains that
 /// they share geometry, which the hypergeometric ones do not. Sets of permuted labels are of other sizes than
 /// those observed, so what is compared is the overlap in standard deviations of the stratified
-/// hypergeometric: p is the upper tail of Student's t with R - 1 degrees of freedom of its distance from the
-/// mean of the permutations, in their standard deviations; `expected_jaccard` is that of sets of the observed
-/// sizes at that mean.
+/// hypergeometric (of the observed sets, which may be of few, on the normal scale of its exact tail): p is
+/// the upper tail of Student's t with R - 1 degrees of freedom of its distance from the mean of the
+/// permutations, in their standard deviations; `expected_jaccard` is that of sets of the observed sizes at
+/// that mean.
 /// @param permuted R times as many entries as `observed`, permutation after permutation.
 /// Undefined where a set or its complement is empty in every context, or fewer than two permutations are
 /// defined.
