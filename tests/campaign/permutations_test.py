@@ -167,7 +167,7 @@ class Permutations(unittest.TestCase):
     def test_nulls_of_repeated_patients_under_equal(self):
         tables = self.check_cells(Made(5, 130, 3), "equal")
         # Images of a patient are near each other and share their label: what labels that say nothing give is no half.
-        self.assertLess(max(tables["cells"]["null_mean"]), 0.45)
+        self.assertLess(max(tables["cells"]["null_mean"]), 0.495)
 
     def check_tests(self, tables, permutations):
         findings = tables["findings"]
