@@ -4,15 +4,15 @@ recomputed from what the file holds of single rows, from the features and from t
 import math
 import os
 import subprocess
-import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
 from reference import candor_reference, head_results
-from reference.agreement import run_candor
+from reference.agreement import read_table, run_candor
 from reference.inference import interval, resample_weights
+from testing.scratch import InFolder
 
 ENCODERS = {"wide": 24, "small": 5, "noise": 12}
 FINDINGS = ("edema", "mass")
@@ -84,15 +84,6 @@ def make_study(folder):
             out.write(STUDY.format(split=split, kinds=kinds))
 
 
-def read_table(file, name, keys):
-    rows = {}
-    for record in file[f"tables/{name}"][:]:
-        row = {c: record[c].decode() if record.dtype[c].kind == "S" else record[c].item()
-               for c in record.dtype.names}
-        rows[tuple(row[key] for key in keys)] = row
-    return rows
-
-
 def all_datasets(path):
     """{name: bytes} of all but /run."""
     found = {}
@@ -102,12 +93,11 @@ def all_datasets(path):
     return found
 
 
-class Heads(unittest.TestCase):
+class Heads(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        folder = cls.scratch.name
+        super().setUpClass()
+        folder = cls.folder
         make_study(folder)
         cls.path = run_candor(os.path.join(folder, "study.toml"), os.path.join(folder, "1.h5"))
         cls.file = h5py.File(cls.path)
@@ -143,15 +133,15 @@ class Heads(unittest.TestCase):
         one = all_datasets(self.path)
         self.assertIn("heads/chest/a/z_hidden", one)
         for ranks in (2, 3, 5):
-            out = os.path.join(self.scratch.name, f"{ranks}.h5")
-            run_candor(os.path.join(self.scratch.name, "study.toml"), out, "--threads", str(ranks % 2 + 1), ranks=ranks)
+            out = os.path.join(self.folder, f"{ranks}.h5")
+            run_candor(os.path.join(self.folder, "study.toml"), out, "--threads", str(ranks % 2 + 1), ranks=ranks)
             other = all_datasets(out)
             self.assertEqual(one.keys(), other.keys())
             self.assertEqual([name for name in one if one[name] != other[name]], [], ranks)
 
     def test_other_tables_know_nothing_of_heads(self):
-        out = run_candor(os.path.join(self.scratch.name, "study.toml"),
-                         os.path.join(self.scratch.name, "without.h5"), "--set", "heads.kinds=[]")
+        out = run_candor(os.path.join(self.folder, "study.toml"),
+                         os.path.join(self.folder, "without.h5"), "--set", "heads.kinds=[]")
         one, other = all_datasets(self.path), all_datasets(out)
         for name in ("cells", "findings", "tasks", "panels", "rules", "overlap", "consensus", "retention",
                      "distances", "skipped"):
@@ -189,7 +179,8 @@ class Heads(unittest.TestCase):
                         self.compare_auroc(row, sums)
                         over[encoder] = [a + b for a, b in zip(over[encoder], sums)]
                         self.assertEqual(row["violations"], 0)
-                        self.assertEqual(row["epochs"], 60)
+                        self.assertEqual((row["epochs"], row["members"]), (60, 3 if kind == "linear" else 1))
+                        self.assertEqual(math.isnan(row["member_sd"]), kind == "hidden")
                 for encoder in ENCODERS:
                     self.compare_auroc(self.table["finding", "", encoder, kind, finding], over[encoder])
                     means.setdefault(encoder, []).append(head_results.auroc(over[encoder]))
@@ -216,14 +207,14 @@ class Heads(unittest.TestCase):
 
     def test_scores_of_the_features(self):
         for dataset, of in self.heads.items():
-            with open(os.path.join(self.scratch.name, dataset + ".csv"), encoding="utf-8") as f:
+            with open(os.path.join(self.folder, dataset + ".csv"), encoding="utf-8") as f:
                 table = [line.strip().split(",") for line in f][1:]
             training = [i for i, row in enumerate(table) if row[2] == "train"]
             context = np.array([f"{dataset} / {row[3]}" for row in table])
             at = {row[0]: i for i, row in enumerate(table)}
             test = [at[image] for image in of.image[of.test]]
             for e, encoder in enumerate(of.encoders):
-                with h5py.File(os.path.join(self.scratch.name, f"{encoder}-{dataset}.h5")) as f:
+                with h5py.File(os.path.join(self.folder, f"{encoder}-{dataset}.h5")) as f:
                     values = f["features"][:].astype(float)
                 values /= np.linalg.norm(values, axis=1, keepdims=True)
                 for f, finding in enumerate(FINDINGS):
@@ -259,7 +250,7 @@ class Heads(unittest.TestCase):
             self.assertEqual(families[f"impurity less {score}", "chest"]["m"], 12)
 
     def test_selection(self):
-        results = candor_reference.run(os.path.join(self.scratch.name, "training.toml"))
+        results = candor_reference.run(os.path.join(self.folder, "training.toml"))
         findings = results["chest"][0]["findings"]
         training_d = {(e, f): findings["chest", e, f]["rate_mid"] for e in ENCODERS for f in FINDINGS}
         expected = head_results.selection_rows(self.study, "chest", self.heads, self.thresholds, training_d, self.times)

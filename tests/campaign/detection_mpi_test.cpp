@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
     const std::string expected = bytes_of(detect(none, never, 1, opened).table);
     BOOST_TEST(!expected.empty());
     for (const std::int64_t first : {0, 1}) {
-        const SharedDirectory folder;
+        const SharedJournal folder;
         std::int64_t total[] = {0};
         bool done = false;
         for (std::int64_t turn = 0; !done; ++turn) {
