@@ -12,6 +12,7 @@ import numpy as np
 from reference import candor_reference, head_results
 from reference.agreement import read_table, run_candor
 from reference.inference import interval, resample_weights
+from reference.streams import image_key
 from testing.scratch import InFolder
 
 ENCODERS = {"wide": 24, "small": 5, "noise": 12}
@@ -265,6 +266,71 @@ class Heads(InFolder):
         self.assertIn("Linear heads, AUROC over findings: lowest under noise", said)
         self.assertIn("Errors of linear heads, AUROC within context: impurity at", said)
         self.assertIn("that all 3 encoders scored (macro)", said)
+
+
+class DrawnSplits(InFolder):
+    """One of two datasets has no split column."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        make_study(cls.folder)
+        with open(os.path.join(cls.folder, "b.csv"), encoding="utf-8") as f:
+            cls.rows = [line.strip().split(",") for line in f]
+        cls.write_b(cls.rows)
+
+    @classmethod
+    def write_b(cls, rows):
+        """The table of b without its column `split`; every seventh row without a patient."""
+        with open(os.path.join(cls.folder, "b.csv"), "w", encoding="utf-8") as out:
+            for row in rows:
+                patient = "" if row[0] != "image_id" and int(row[0][1:]) % 7 == 0 else row[1]
+                out.write(",".join([row[0], patient, *row[3:]]) + "\n")
+
+    def run_with(self, name, *words, ranks=1):
+        return run_candor(os.path.join(self.folder, "study.toml"), os.path.join(self.folder, name), "--set",
+                          "heads.epochs=3", *words, ranks=ranks)
+
+    def test_without_shares_it_has_no_heads(self):
+        with h5py.File(self.run_with("none.h5")) as f:
+            heads = read_table(f, "heads", ("level", "dataset", "encoder", "kind", "finding"))
+            of_b = {key: row for key, row in heads.items() if key[:2] == ("dataset", "b")}
+            self.assertEqual(of_b.keys(), {("dataset", "b", "", "", "")})
+            self.assertEqual([row["undefined"] for row in of_b.values()],
+                             ["it has no splits and [heads] split draws none"])
+            self.assertEqual(len([key for key in heads if key[:2] == ("dataset", "a")]), 12)
+            self.assertNotIn("b", f["heads/chest"])
+            detected = read_table(f, "detection", ("level", "encoder", "dataset", "context", "finding", "score"))
+            self.assertEqual({key[2] for key in detected if key[0] == "cell"}, {"a"})
+            # All its rows take part in the operator: it has no others.
+            self.assertTrue(any(key[3].startswith("b / ")
+                                for key in read_table(f, "cells", ("task", "encoder", "finding", "context"))))
+
+    def test_shares_draw_them_by_patient_key(self):
+        shares = ("--set", "heads.split=[0.5, 0.2, 0.3]")
+        one = self.run_with("one.h5", *shares)
+        part = {}
+        for image, patient in ((row[0], "" if int(row[0][1:]) % 7 == 0 else row[1]) for row in self.rows[1:]):
+            place = (image_key(patient or image, SEED) & 0xFFFFFFFF) / 2**32
+            part[image] = "train" if place < 0.5 else "val" if place < 0.7 else "test"
+        with h5py.File(one) as f:
+            heads = head_results.Heads(f["heads/chest/b"])
+            found = dict(zip(heads.image, np.where(heads.test, "test", "val")))
+            self.assertEqual(found, {image: which for image, which in part.items() if which != "train"})
+            trained = read_table(f, "heads", ("level", "dataset", "encoder", "kind", "finding"))
+            for f_at, finding in enumerate(FINDINGS):
+                labelled = sum(part[row[0]] == "train" and row[4 + f_at] in ("0", "1") for row in self.rows[1:])
+                self.assertEqual(trained["dataset", "b", "wide", "linear", finding]["training_rows"], labelled)
+            # Those of a are its column's.
+            of_a = head_results.Heads(f["heads/chest/a"])
+            for image, split in zip(of_a.image, np.where(of_a.test, "test", "val")):
+                self.assertEqual(SPLITS[int(image[1:]) // 2 % 6], split)
+        # In another order of rows, on more ranks.
+        self.write_b([self.rows[0], *reversed(self.rows[1:])])
+        other = all_datasets(self.run_with("other.h5", *shares, ranks=2))
+        self.write_b(self.rows)
+        expected = all_datasets(one)
+        self.assertEqual([name for name in expected if expected[name] != other.get(name)], [])
 
 
 if __name__ == "__main__":

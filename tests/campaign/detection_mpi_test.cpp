@@ -14,6 +14,7 @@
 #include "candor/campaign/selection_mpi.hpp"
 #include "candor/neighbors/memory_rows.hpp"
 #include "made_heads.hpp"
+#include "shared_journal.hpp"
 
 using namespace candor;
 using namespace candor::testing;
