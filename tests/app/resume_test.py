@@ -225,6 +225,27 @@ class Resume(unittest.TestCase):
             self.assert_whole()
             os.remove(self.study.path("out.h5"))
 
+    def test_work_that_nobody_knows_the_origin_of_is_not_thrown_away(self):
+        self.stop(2)
+        begun, folder = self.study.path("out.h5.journal/begun-for"), self.study.path("out.h5.journal")
+        with open(begun, "rb") as f:
+            whole = f.read()
+        for damaged in (None, b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
+            os.remove(begun)
+            if damaged is not None:
+                with open(begun, "wb") as f:
+                    f.write(damaged)
+            before = sorted(os.listdir(folder))
+            for done in (self.study.run(3), subprocess.run([CANDOR, "show", folder], capture_output=True, text=True)):
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertIn(f"{begun}: is missing or damaged", done.stderr)
+                self.assertEqual(done.stderr.count("candor: error:"), 1)
+            self.assertEqual(sorted(os.listdir(folder)), before)
+        with open(begun, "wb") as f:
+            f.write(whole)
+        self.assertIn("going on from", self.study.run(2).stderr)
+        self.assert_whole()
+
     # ---- refusals
 
     def test_another_study_input_or_version_is_refused(self):

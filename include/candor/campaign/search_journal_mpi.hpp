@@ -44,8 +44,8 @@ class SearchJournal {
     SearchJournal() = default;
     /// Opens `<output>.journal`, which exists and is locked. Collective. @param block_rows of the run; where
     /// the journal was begun with another, that is what it must go on with (see `block_rows`).
-    /// @throws UsageError where it was begun for something else, saying in what they differ, unless
-    ///         `overwrite`, which then removes it.
+    /// @throws UsageError where it was begun for something else, saying in what they differ; MachineError
+    ///         where it holds work and nothing tells of what; with `overwrite` it is then removed.
     SearchJournal(const parallel::Communicator& world, const std::string& output,
                   const JournalIdentity& identity, std::int64_t block_rows, bool overwrite, const Log& log);
     ~SearchJournal();
