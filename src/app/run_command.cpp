@@ -14,6 +14,7 @@
 #include "candor/base/memory.hpp"
 #include "candor/base/text.hpp"
 #include "candor/campaign/run.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::app {
 
@@ -44,6 +45,7 @@ std::optional<Clock::time_point> before_slurm_ends() {
 }  // namespace
 
 int run_command(const std::vector<std::string>& arguments) {
+    parallel::note_signals();  // before MPI starts, which takes its time
     campaign::RunOptions run;
     run.stop_at = before_slurm_ends();
     CommonOptions common;

@@ -97,6 +97,27 @@ def rank_processes(job, ranks):
     return [int(pid) for pid in found.stdout.split()]
 
 
+def of_process(pid, name):
+    try:
+        with open(f"/proc/{pid}/{name}") as f:
+            return f.read()
+    except FileNotFoundError:
+        return ""
+
+
+def is_candor(pid):
+    return of_process(pid, "comm").strip() == os.path.basename(CANDOR)
+
+
+def starts_mpi(pid):
+    return "/mca_" in of_process(pid, "maps")  # Open MPI has loaded components of its own
+
+
+def heeds_signals(pid):
+    caught = [int(line.split()[1], 16) for line in of_process(pid, "status").splitlines() if line.startswith("SigCgt")]
+    return bool(caught) and bool(caught[0] >> (signal.SIGUSR1 - 1) & 1)
+
+
 def is_alive(pid):
     try:
         os.kill(pid, 0)
@@ -209,6 +230,31 @@ class Resume(unittest.TestCase):
     def test_a_stop_goes_to_all_ranks_and_is_said_once(self):
         error = self.stop(3)
         self.assertEqual(error.count("candor: stopped on SIGUSR1"), 1, error)
+
+    def test_signals_are_heeded_from_the_start(self):
+        heeded = 0
+        for ranks in (1, 2):
+            for delay in (0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1):
+                job = self.study.start(ranks)
+                pids = []
+                while len(pids) < ranks or not all(map(is_candor, pids)):  # mpirun forwards to what it has started
+                    pids = rank_processes(job, ranks)
+                    self.assertIsNone(job.poll())
+                time.sleep(delay)
+                mpi_started, heeds = any(map(starts_mpi, pids)), all(map(heeds_signals, pids))
+                os.kill(job.pid, signal.SIGUSR1)
+                _, error = job.communicate(timeout=60)
+                with self.subTest(ranks=ranks, delay=delay, heeds=heeds):
+                    self.assertGreaterEqual(heeds, mpi_started)
+                    if heeds:
+                        heeded += 1
+                        self.assertIn(job.returncode, (0, 75), error)
+                    elif job.returncode not in (0, 75):  # the system was still loading the program
+                        self.assertEqual(glob.glob(self.study.path("out.h5*")), [])
+                    self.assertEqual(os.path.exists(self.study.path("out.h5")), job.returncode == 0)
+                    self.assertEqual(glob.glob(self.study.path("*.part")), [])
+                self.setUp()
+        self.assertGreater(heeded, 9)
 
     # ---- what a crash leaves
 
