@@ -207,6 +207,7 @@ void SearchJournal::answered(Search search, std::size_t group, std::span<const A
                              const SearchCost& cost) {
     if (!records_) return;
     records_->append(answers_record(search, group, answers, cost));
+    note_kept();
     drop_checkpoint();
 }
 
@@ -215,6 +216,7 @@ void SearchJournal::kept(Search search, std::size_t group, std::span<const neigh
     if (!records_) return;
     for (const KeptPart& part : parts) records_->append(kept_record(search, part));
     records_->append(met_record(search, group, met));
+    note_kept();
     drop_checkpoint();
 }
 
@@ -239,6 +241,7 @@ void SearchJournal::checkpoint(Search search, std::size_t group, std::span<const
         writer.append(met_record(search, group, met));
     }
     store::publish(checkpoint_);
+    note_kept();
     has_checkpoint_ = true;
     last_ = std::chrono::steady_clock::now();
     took_ = last_ - start;

@@ -145,7 +145,7 @@ void StopRequest::rendezvous() {
     state_->world.maximum(reason);
     if (reason[0] == 0) return;
     close();
-    throw Stopped("stopped " + text_of(reason[0]));
+    throw Stopped("stopped " + text_of(reason[0]), reason[0] == time_is_up);
 }
 
 void StopRequest::close() {

@@ -113,7 +113,7 @@ def starts_mpi(pid):
     return "/mca_" in of_process(pid, "maps")  # Open MPI has loaded components of its own
 
 
-def heeds_signals(pid):
+def notes_signals(pid):
     caught = [int(line.split()[1], 16) for line in of_process(pid, "status").splitlines() if line.startswith("SigCgt")]
     return bool(caught) and bool(caught[0] >> (signal.SIGUSR1 - 1) & 1)
 
@@ -170,6 +170,10 @@ class Resume(unittest.TestCase):
 
     def records(self):
         return sorted(glob.glob(self.study.path("out.h5.journal/*.records")), key=os.path.getsize)
+
+    def kept(self):
+        return sorted((path, os.path.getsize(path)) for ending in ("records", "checkpoint")
+                      for path in glob.glob(self.study.path(f"out.h5.journal/*.{ending}")))
 
     # ---- any moment, any way, any number of ranks
 
@@ -241,11 +245,13 @@ class Resume(unittest.TestCase):
                     pids = rank_processes(job, ranks)
                     self.assertIsNone(job.poll())
                 time.sleep(delay)
-                mpi_started, heeds = any(map(starts_mpi, pids)), all(map(heeds_signals, pids))
+                mpi_started = list(map(starts_mpi, pids))
+                noting = list(map(notes_signals, pids))
+                heeds = all(noting)
                 os.kill(job.pid, signal.SIGUSR1)
                 _, error = job.communicate(timeout=60)
                 with self.subTest(ranks=ranks, delay=delay, heeds=heeds):
-                    self.assertGreaterEqual(heeds, mpi_started)
+                    self.assertTrue(all(notes or not started for notes, started in zip(noting, mpi_started)))
                     if heeds:
                         heeded += 1
                         self.assertIn(job.returncode, (0, 75), error)
@@ -353,6 +359,9 @@ class Resume(unittest.TestCase):
             done = self.study.run(ranks, "--time-limit", "1s", "--set", "bootstrap.resamples=200000")
             self.assertEqual(done.returncode, 75, done.stderr)
             self.assertIn("stopped before the time limit; run the same command again", done.stderr)
+            # A limit that lets nothing be finished is told, since the same again would never end.
+            self.assertEqual("nothing more could be finished" in done.stderr, self.kept() == [], done.stderr)
+            shutil.rmtree(self.study.path("out.h5.journal"), ignore_errors=True)
             self.assertLess(time.monotonic() - start, 11)
         done = self.study.run(2, "--time-limit", "1:00:00", "--overwrite")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -363,11 +372,23 @@ class Resume(unittest.TestCase):
             self.assertIn("90s, 30m, 2h or 1:30:00", done.stderr)
 
     def test_the_limit_of_slurm_is_read(self):
-        done = self.study.run(2, SLURM_JOB_END_TIME=str(int(time.time() + 61)))
-        self.assertEqual(done.returncode, 75, done.stderr)
-        done = self.study.run(2, SLURM_JOB_END_TIME=str(int(time.time() + 3600)))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        def run(left, *options):
+            return self.study.run(2, *options, SLURM_JOB_END_TIME=str(int(time.time() + left)))
+
+        # However near it is, something gets done before it, and at last all of it.
+        for _ in range(100):
+            before = self.kept()
+            done = run(6)
+            if done.returncode == 0:
+                break
+            self.assertEqual(done.returncode, 75, done.stderr)
+            self.assertEqual("nothing more could be finished" in done.stderr, self.kept() == before, done.stderr)
         self.assert_whole()
+        # One that is far, or past, since the job was given more time, changes nothing.
+        for left in (3600, -5):
+            done = run(left, "--overwrite")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assert_whole()
 
     # ---- two runs
 

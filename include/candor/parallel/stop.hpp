@@ -15,7 +15,13 @@ namespace candor::parallel {
 /// Thrown on every rank alike once they agree to stop; everything finished so far is kept by then.
 class Stopped : public Error {
   public:
-    explicit Stopped(const std::string& why) : Error(ExitCode::interrupted, why) {}
+    Stopped(const std::string& why, bool time_was_up)
+        : Error(ExitCode::interrupted, why), time_was_up_(time_was_up) {}
+    /// Whether by itself, with all the time it was given.
+    bool time_was_up() const noexcept { return time_was_up_; }
+
+  private:
+    bool time_was_up_;
 };
 
 /// Notes SIGUSR1, SIGTERM and SIGINT from here on for the StopRequest that is to come, which needs MPI: they
