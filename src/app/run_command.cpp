@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 
@@ -43,7 +44,8 @@ Clock::time_point before_limit(const std::string& text) {
 std::optional<Clock::time_point> before_slurm_ends() {
     const char* const end = std::getenv("SLURM_JOB_END_TIME");
     const auto seconds = end == nullptr ? std::nullopt : parse_integer(end);
-    if (!seconds) return std::nullopt;
+    constexpr std::int64_t most = 9'000'000'000;  // what the clock can tell
+    if (!seconds || *seconds > most) return std::nullopt;
     const auto left = Clock::time_point(std::chrono::seconds(*seconds)) - Clock::now();
     if (left <= left.zero()) return std::nullopt;
     return before_end_of(std::chrono::duration_cast<std::chrono::milliseconds>(left));
