@@ -14,7 +14,8 @@ import unittest
 import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks, write_features, write_table
+
 STOPS = int(os.environ.get("CANDOR_TEST_STOPS", "8"))  # stops of the random test
 WAYS = ["kill the launcher", "kill a rank", "USR1 to all", "USR1 to a rank", "TERM to a rank", "INT to a rank"]
 
@@ -33,16 +34,14 @@ class Study:
         self.folder = folder
         draw = np.random.RandomState(5)
         labels = draw.rand(self.ROWS, 3) < (0.5, 0.2, 0.05)
-        with open(self.path("table.csv"), "w") as table:
-            table.write("image_id,patient_id,split,view,a,b,c\n")
-            for i, row in enumerate(labels):
-                table.write(f"i{i:05d},p{i // 2},test,{'AP' if i % 3 else 'PA'},{','.join(str(int(x)) for x in row)}\n")
+        ids = [f"i{i:05d}" for i in range(self.ROWS)]
+        write_table(self.path("table.csv"), "image_id,patient_id,split,view,a,b,c",
+                    ((ids[i], f"p{i // 2}", "test", "AP" if i % 3 else "PA", *map(int, row))
+                     for i, row in enumerate(labels)))
         for e, shift in (("one", 0.2), ("two", 0.5)):
             features = draw.standard_normal((self.ROWS, self.DIMENSION)).astype("f4")
             features[:, :3] += shift * labels
-            with h5py.File(self.path(f"{e}.h5"), "w") as f:
-                f["features"] = features
-                f["image_id"] = [b"i%05d" % i for i in range(self.ROWS)]
+            write_features(self.path(f"{e}.h5"), features, ids)
         with open(self.path("study.toml"), "w") as f:
             f.write("""
 [study]
@@ -76,9 +75,7 @@ context = ["view"]
         words = [CANDOR, "run", self.path("study.toml"), "-o", self.path(out), "--ablations"]
         if "--block" not in options:
             words += ["--block", "128"]
-        if ranks > 1:
-            words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] + words
-        return words + list(options)
+        return on_ranks(ranks, *words, *options)
 
     def run(self, ranks, *options, out="out.h5", **variables):
         return subprocess.run(self.words(ranks, *options, out=out), capture_output=True, text=True, timeout=120,
@@ -291,7 +288,7 @@ class Resume(unittest.TestCase):
             for done in (self.study.run(3), subprocess.run([CANDOR, "show", folder], capture_output=True, text=True)):
                 self.assertEqual(done.returncode, 4, done.stderr)
                 self.assertIn(f"{begun}: is missing or damaged", done.stderr)
-                self.assertEqual(done.stderr.count("candor: error:"), 1)
+                self.assertEqual(len(errors_in(done)), 1)
             self.assertEqual(sorted(os.listdir(folder)), before)
         with open(begun, "wb") as f:
             f.write(whole)
