@@ -444,6 +444,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(retention.table, &retention.families);
         add(heads.table);
         add(detection.table, &detection.families);
+        add(detection.risk);
         add(selection);
         AssociationTables associations = association_tables(
             study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);

@@ -238,10 +238,13 @@ std::string exhibit_latex(const Exhibit& exhibit) {
                "\\end{longtable}}\n";
     }
     const char* const environment = exhibit.columns.size() > 5 ? "table*" : "table";
+    const bool wide = exhibit.columns.size() > 8;
     return out + "\\begin{" + environment + "}\n\\centering" +
-           (exhibit.columns.size() > 7 ? "\\footnotesize" : "\\small") + "\n" + caption +
-           "\n\\begin{tabular}{" + columns + "}\n" + head + body + "\\bottomrule\n\\end{tabular}\n\\end{" +
-           environment + "}\n";
+           (wide                         ? "\\scriptsize\\setlength{\\tabcolsep}{2.5pt}"
+            : exhibit.columns.size() > 7 ? "\\footnotesize"
+                                         : "\\small") +
+           "\n" + caption + "\n\\begin{tabular}{" + columns + "}\n" + head + body +
+           "\\bottomrule\n\\end{tabular}\n\\end{" + environment + "}\n";
 }
 
 std::string exhibit_html(const Exhibit& exhibit) {

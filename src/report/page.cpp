@@ -9,6 +9,7 @@
 #include "candor/report/cell_text.hpp"
 #include "candor/report/escape.hpp"
 #include "candor/report/exhibits.hpp"
+#include "candor/report/head_answers.hpp"
 #include "candor/report/rate.hpp"
 #include "candor/report/table_columns.hpp"
 
@@ -128,7 +129,7 @@ std::string task_html(const ReportData& data, const Page& page, const TaskPart& 
     out += parts(page, part, {"heat-map-", "forest-", "table-2-"});
     out += "<h3>Which findings does no encoder separate?</h3>\n";
     out += bullets(unseparated_sentences(data, part.task));
-    out += parts(page, part, {"margin-", "auroc-", "caps-"});
+    out += parts(page, part, {"margin-"});
     out += "<h3>Which encoders fail together?</h3>\n";
     out += paragraph(overlap_sentence(overview.across.overlap_summary, part.task));
     out += paragraph(consensus_sentence(overview.across.consensus, part.task));
@@ -139,6 +140,17 @@ std::string task_html(const ReportData& data, const Page& page, const TaskPart& 
         out += "<h3>Does the encoder notice when the evidence is gone?</h3>\n" + paragraph(retention) +
                parts(page, part, {"retention-"});
     }
+    const auto section = [&](const char* question, const std::vector<std::string>& answers,
+                             const std::vector<std::string>& starts) {
+        if (!answers.empty())
+            out += std::string("<h3>") + question + "</h3>\n" + bullets(answers) + parts(page, part, starts);
+    };
+    section("What do trained heads read from the same features?", reading_answers(data, part.task),
+            {"auroc-", "caps-"});
+    section("Which encoders' errors can be detected?", detection_answers(data, part.task),
+            {"risk-coverage-", "detection-", "gaps-"});
+    section("How far would selecting an encoder by image go?", selection_answers(data, part.task),
+            {"selection-"});
     out += "<h3>What to distrust here</h3>\n<div class=\"beware\">\n";
     auto beware = warnings(overview, about);
     if (beware.empty()) beware.emplace_back("Nothing was left out, flagged or undefined in this task.");

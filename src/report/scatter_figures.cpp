@@ -174,7 +174,7 @@ std::optional<Figure> margins_against_caps(const ReportData& data, const std::st
     std::int64_t violations = 0;
     for (const std::size_t i : heads ? rows_of(*heads, task) : std::vector<std::size_t>()) {
         const double cap = reals(*heads, "cap1_median")[i], margin = reals(*heads, "margin_median")[i];
-        if (std::isnan(cap) || std::isnan(margin)) continue;
+        if (texts(*heads, "level")[i] != "dataset" || std::isnan(cap) || std::isnan(margin)) continue;
         largest = std::max({largest, cap, margin});
         violations += integers(*heads, "violations")[i];
         points.add({cap, margin, texts(*heads, "kind")[i] == "hidden" ? 1.0 : 0.0},
