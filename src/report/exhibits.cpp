@@ -291,7 +291,7 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
                                                                 {"Oracle if indep.", "independent"}};
     if (selection) {
         exhibit.caption +=
-            ". Scored: positives that the linear heads of every encoder scored, each at its threshold. "
+            " Scored: positives that the linear heads of every encoder scored, each at its threshold. "
             "Missed of "
             "these, in percent: single, mean of the encoders; majority, by more than half; oracle, by all, "
             "so a "

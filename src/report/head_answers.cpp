@@ -60,7 +60,8 @@ std::string by_cell(const ReportData& data, const store::ResultTable& table, con
         if (integers(table, "reject")[i] != 0) ++(reals(table, "gap")[i] > 0 ? above : below);
     }
     if (tested == 0) return {};
-    return "Neighborhood impurity, which needs no label, is significantly below confidence in " +
+    return "Neighborhood impurity, by the labels of the nearest training images, is significantly below "
+           "confidence in " +
            std::to_string(below) + " of " + counted(tested, "tested cell", "tested cells") +
            " (encoder, data set, finding) and significantly above it in " + std::to_string(above) +
            " (q at most " + significant(data.alpha, 3) +
@@ -87,7 +88,7 @@ std::string given_up(const ReportData& data, const std::string& task) {
     }
     if (!best || !oracle || std::isnan(all)) return {};
     return "Where the fifth of the rows that " + words_of(texts(*table, "score")[*best]) +
-           " finds least certain is given up, the share of errors falls from " + percent(all) + " to " +
+           " finds least certain is given up, the share of errors goes from " + percent(all) + " to " +
            percent(reals(*table, "risk")[*best]) +
            " (the least that any score leaves; giving up errors first leaves " +
            percent(reals(*table, "risk")[*oracle]) + "); means over " +
@@ -179,7 +180,8 @@ std::vector<std::string> selection_answers(const ReportData& data, const std::st
     std::string text =
         "That alone shows no information in the panel: if the heads erred independently, all would miss " +
         miss(*independent) + " together, ";
-    text += low > other_high   ? "less than they do, so they err together more than independent heads."
+    text += !(low < high) ? "but the interval of what they do has no width, so the two cannot be compared."
+            : low > other_high ? "less than they do, so they err together more than independent heads."
             : high < other_low ? "more than they do."
                                : "which the intervals do not tell from what they do.";
     out.push_back(text);

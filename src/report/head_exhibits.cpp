@@ -74,11 +74,10 @@ std::optional<Exhibit> detection_exhibit(const ReportData& data, const std::stri
     add("task", "", "all encoders");
     const auto whole = find_row(*table, {{"task", task}, {"level", "task"}});
     if (whole) {
+        const double apart = reals(*table, "confidence_disagreement")[*whole];
         exhibit.notes.push_back(
-            "Confidence is minus the larger class probability; max logit and energy order alike (AUROCs "
-            "differ by at "
-            "most " +
-            significant(reals(*table, "confidence_disagreement")[*whole], 2) +
+            "Confidence is minus the larger class probability; max logit and energy order alike (" +
+            (apart == 0 ? "the same AUROC" : "AUROCs differ by at most " + significant(apart, 2)) +
             "). It is measured from an output of 0, threshold distance from the head's threshold.");
         const std::int64_t without = integers(*table, "without_neighbors")[*whole];
         if (without > 0)
@@ -104,9 +103,9 @@ std::optional<Exhibit> gaps_exhibit(const ReportData& data, const std::string& t
                        {"Gap", "gap", ValueKind::share, true},
                        {"Cells", "cells", ValueKind::count},
                        {"Above", "above", ValueKind::count},
-                       {"signif.", "significantly_above", ValueKind::count},
+                       {"Above, signif.", "significantly_above", ValueKind::count},
                        {"Below", "below", ValueKind::count},
-                       {"signif.", "significantly_below", ValueKind::count}};
+                       {"Below, signif.", "significantly_below", ValueKind::count}};
     // Rejections of the cells by data set ("": of all) and score: above, below.
     std::map<std::pair<std::string, std::string>, std::pair<std::int64_t, std::int64_t>> rejected;
     for (const std::size_t i : rows_of(*table, task)) {

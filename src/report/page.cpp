@@ -25,7 +25,7 @@ a{color:#005a9c}a:focus,button:focus,input:focus,.scroll:focus,summary:focus{out
 nav ul{columns:2;padding-left:1.2rem}@media(max-width:40rem){nav ul{columns:1}}
 .scroll{overflow-x:auto;margin:1rem 0}
 table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;padding-bottom:.4rem;min-width:18rem}
+caption{text-align:left;padding-bottom:.4rem;min-width:18rem}caption>span{display:block;position:sticky;left:0;max-width:min(58rem,calc(100vw - 2rem))}
 th,td{padding:.2rem .5rem;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
 thead th{border-bottom:2px solid #1a1a1a;vertical-align:bottom;background:#fff}
 td.n,th.n{text-align:right;white-space:nowrap}tbody th{font-weight:normal;white-space:nowrap}
@@ -53,7 +53,7 @@ c.setAttribute('aria-sort',d>0?'ascending':'descending');
 b.append(...[...b.rows].sort((p,q)=>{const x=key(p,i),y=key(q,i);return x===y?0:x===null?1:y===null?-1:(x<y?-1:1)*d}))})});
 if(b.rows.length<9)continue;
 const l=document.createElement('label'),f=document.createElement('input'),n=document.createElement('span');
-l.className='filter';f.type='search';n.setAttribute('role','status');l.append('Only rows with ',f,' ',n);t.parentNode.before(l);
+l.className='filter';f.type='search';f.setAttribute('aria-label','Only rows with, in '+t.caption.querySelector('b').textContent);n.setAttribute('role','status');l.append('Only rows with ',f,' ',n);t.parentNode.before(l);
 f.addEventListener('input',()=>{const w=f.value.toLowerCase();let k=0;for(const r of b.rows){r.hidden=!r.textContent.toLowerCase().includes(w);k+=!r.hidden}
 n.textContent=w?k+' of '+b.rows.length:''})}
 )";
@@ -84,7 +84,8 @@ std::string figure_html(const Page& page, const Figure& figure) {
         out += "<p>This figure was not drawn: run gnuplot " + figure.name + ".gp in the folder figures. " +
                html_text(figure.description) + "</p>\n";
     }
-    out += "<figcaption><b>" + html_text(figure.title) + ".</b> " + html_text(figure.caption) + " Files: ";
+    out += "<figcaption><b>" + html_text(figure.title) + (figure.title.ends_with('?') ? "" : ".") + "</b> " +
+           html_text(figure.caption) + " Files: ";
     if (drawn != page.drawn.end()) out += link(at + ".svg", "SVG") + ", " + link(at + ".pdf", "PDF") + ", ";
     return out + link(at + ".csv", "data") + ", " + link(at + ".gp", "script") + "</figcaption>\n</figure>\n";
 }

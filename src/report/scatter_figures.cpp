@@ -116,7 +116,8 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
         names += "set label " + gnuplot_string(label_at.text) + " at " + format_real(label_at.x) + "," +
                  format_real(last) + " left offset 0.5,0 font ',6' textcolor rgb '#333333'\n";
     }
-    std::string caption = "A mark an encoder with its " + interval_words(data) + "s; triangle: the anchor.";
+    std::string caption =
+        "A mark an encoder, each rate with its " + interval_words(data) + "; triangle: the anchor.";
     const auto link = find_row(data.overview.across.associations,
                                {{"task", task}, {"x", "retention"}, {"y", "d"}, {"group", "panel"}});
     if (link && !std::isnan(reals(data.overview.across.associations, "value")[*link])) {
