@@ -1,8 +1,10 @@
 """candor report: what it writes is whole, escaped, the same each time, and never in the place of anything else."""
 
 import csv
+import math
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -12,6 +14,8 @@ from html.parser import HTMLParser
 
 import h5py
 import numpy as np
+
+from heads_test import make_study
 
 CANDOR = os.environ["CANDOR"]
 SOURCE = os.environ["CANDOR_SOURCE"]
@@ -228,6 +232,225 @@ class Hostile(unittest.TestCase):
         self.assertNotIn("<svg", text)
         self.assertIn("This figure was not drawn", text)
         self.assertFalse([n for n in os.listdir(os.path.join(self.folder, "bare/figures")) if n.endswith((".svg", ".log"))])
+
+
+    @unittest.skipUnless(shutil.which("pdflatex"), "no pdflatex here")
+    def test_latex_compiles_as_it_is(self):
+        compile_tables(self, os.path.join(self.folder, "r/tables"))
+
+    @unittest.skipUnless(shutil.which("chromium"), "no chromium here")
+    def test_a_browser_shows_the_names_and_runs_none_of_them(self):
+        page = in_browser(self.page, 1280, "window.alert = () => { document.title = 'ran' }")
+        self.assertNotIn("<title>ran", page)
+        self.assertIn("&lt;script&gt;alert(1)&lt;/script&gt;", page)
+
+
+def compile_tables(test, folder):
+    """All tables in one document, with the packages that they ask for and no other."""
+    asked, body = set(), ""
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".tex"):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                text = f.read()
+            asked |= set(re.findall(r"\\usepackage{(\w+)}", text.splitlines()[0]))
+            body += text + "\\clearpage\n"
+    # The made names have one character beyond Latin, which a user of pdflatex declares like this.
+    document = ("\\documentclass[10pt]{article}\n\\usepackage[a4paper,margin=1.9cm]{geometry}\n"
+                + "".join(f"\\usepackage{{{name}}}\n" for name in sorted(asked))
+                + "\\DeclareUnicodeCharacter{1F600}{:)}\n\\begin{document}\n" + body + "\\end{document}\n")
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(os.path.join(scratch, "all.tex"), "w", encoding="utf-8") as f:
+            f.write(document)
+        done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"], cwd=scratch,
+                              capture_output=True, text=True, errors="replace", timeout=120)
+        test.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        test.assertGreater(os.path.getsize(os.path.join(scratch, "all.pdf")), 1000)
+
+
+def in_browser(page, width, script):
+    """The page as headless Chromium has it after `script`, at a width in pixels."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "index.html")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(page.replace("</body>", f"<script>{script}</script></body>"))
+        words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={scratch}/user",
+                 f"--window-size={width},900", "--dump-dom", "file://" + path]
+        return subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+class WithHeads(unittest.TestCase):
+    """The exhibits of heads hold what the tables of the results file hold."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        folder = cls.folder = cls.scratch.name
+        make_study(folder)
+        done = candor("run", "study.toml", "-o", "h.h5", "--quiet", "--set", "heads.epochs=8", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        done = candor("report", "h.h5", "-o", "r", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        with h5py.File(os.path.join(folder, "h.h5")) as f:
+            cls.tables = {name: [{c: row[c].decode() if row.dtype[c].kind == "S" else row[c].item()
+                                  for c in row.dtype.names} for row in table[:]]
+                          for name, table in f["tables"].items()}
+        with open(os.path.join(folder, "r/index.html"), encoding="utf-8") as f:
+            cls.page = f.read()
+
+    def rows(self, name, **values):
+        return [row for row in self.tables[name] if all(row[c] == v for c, v in values.items())]
+
+    def one(self, name, **values):
+        rows = self.rows(name, **values)
+        self.assertEqual(len(rows), 1, (name, values))
+        return rows[0]
+
+    def csv(self, name):
+        with open(os.path.join(self.folder, "r", name), encoding="utf-8", newline="") as f:
+            return list(csv.DictReader(f))
+
+    def same(self, row, key, stored, column):
+        for end in ("", "_low", "_high"):
+            if math.isnan(stored[column + end]):
+                self.assertEqual(row[key + end], "")
+            else:
+                self.assertEqual(float(row[key + end]), stored[column + end], (key, column))
+
+    def test_the_panel_has_the_task_auroc_with_its_interval(self):
+        rows = self.csv("tables/table-2-panel-chest.csv")
+        self.assertEqual(len(rows), 3)
+        for row in rows:
+            self.same(row, "task_auroc", self.one("heads", level="task", kind="linear", encoder=row["encoder"].split()[0]),
+                      "auroc")
+
+    def test_table_3_has_impurity_beside_confidence(self):
+        row, = self.csv("tables/table-3-overlap.csv")
+        impurity, confidence = (self.one("detection", level="task", score=s) for s in ("impurity", "msp"))
+        self.same(row, "impurity_auroc", impurity, "auroc")
+        self.same(row, "confidence_auroc", confidence, "auroc")
+        self.same(row, "gap", confidence, "gap")
+        self.assertEqual(int(row["errors"]), impurity["errors"])
+
+    def test_table_4_has_consensus_and_selection(self):
+        rows = self.csv("tables/table-4-consensus-chest.csv")
+        self.assertEqual([row["finding"] for row in rows], ["edema", "mass", "all findings", "mean of findings"])
+        for row, (level, finding) in zip(rows, (("finding", "edema"), ("finding", "mass"), ("micro", ""), ("macro", ""))):
+            for policy in ("single", "majority", "oracle", "independent"):
+                stored = self.one("selection", level=level, finding=finding, policy=policy)
+                self.same(row, policy + "_miss", stored, "miss")
+                self.assertEqual(int(row["scored_positives"]), stored["positives"])
+            if level == "macro":
+                self.assertEqual(row["blind"], "")
+                continue
+            stored = self.one("consensus", level="task" if level == "micro" else level, finding=finding)
+            self.assertEqual(int(row["blind"]), stored["blind"])
+            self.assertEqual(float(row["share"]), stored["share"])
+
+    def test_scores_by_encoder(self):
+        rows = self.csv("tables/detection-chest.csv")
+        self.assertEqual({row["encoder"].split()[0] for row in rows}, {"wide", "small", "noise", "all"})
+        for row in rows:
+            encoder = row["encoder"].split()[0]
+            for key, score in (("confidence", "msp"), *((s, s) for s in ("impurity", "ensemble", "mahalanobis",
+                                                                         "neighbor_distance", "threshold_distance"))):
+                stored = self.one("detection", score=score, **({"level": "task"} if encoder == "all" else
+                                                               {"level": "encoder", "encoder": encoder}))
+                self.same(row, key + "_auroc", stored, "auroc")
+                self.assertEqual(float(row["error_share"]), stored["errors"] / stored["rows"])
+
+    def test_gaps_are_counted_over_the_cells(self):
+        rows = self.csv("tables/gaps-chest.csv")
+        self.assertEqual(len(rows), 3 * 5)
+        names = {"Confidence": "msp"}
+        for row in rows:
+            score = names.get(row["score"], row["score"].lower().replace(" ", "_"))
+            where = {} if row["dataset"] == "all" else {"dataset": row["dataset"]}
+            cells = [c for c in self.rows("detection", level="cell", score=score, **where) if not math.isnan(c["gap"])]
+            self.assertEqual([int(row[c]) for c in ("cells", "above", "significantly_above", "below", "significantly_below")],
+                             [len(cells), sum(c["gap"] > 0 for c in cells), sum(c["gap"] > 0 and c["reject"] for c in cells),
+                              sum(c["gap"] < 0 for c in cells), sum(c["gap"] < 0 and c["reject"] for c in cells)])
+            self.same(row, "gap", self.one("detection", level="dataset" if where else "task", score=score, **where), "gap")
+
+    def test_policies(self):
+        rows = self.csv("tables/selection-chest.csv")
+        self.assertEqual(len(rows), 2 * 8)
+        for row in rows:
+            stored = self.one("selection", level=row["level"], policy=row["policy"].replace(" ", "_"))
+            for column in ("miss", "false_alarm", "balanced_error", "gap_closed"):
+                self.same(row, column, stored, column)
+
+    def test_figures_hold_what_the_tables_hold(self):
+        rows = self.csv("figures/risk-coverage-chest.csv")
+        self.assertEqual([float(row["coverage"]) for row in rows], [5 * i for i in range(1, 21)])
+        for row in rows:
+            for column, score in (("confidence", "msp"), ("impurity", "impurity"), ("oracle", "oracle")):
+                stored = [r for r in self.rows("risk_coverage", level="task", score=score)
+                          if round(100 * r["coverage"]) == float(row["coverage"])]
+                self.assertAlmostEqual(float(row[column]), 100 * stored[0]["risk"], 12)
+        drawn = {(row["encoder"], row["finding"]): float(row["x"]) for row in self.csv("figures/auroc-chest.csv")}
+        stored = {(row["encoder"], row["finding"]): 100 * row["auroc"] for row in self.rows("heads", level="finding",
+                                                                                            kind="linear")}
+        self.assertEqual(drawn, stored)
+        margins = [row for row in self.rows("heads", level="dataset") if not math.isnan(row["margin_median"])]
+        rows = self.csv("figures/caps-chest.csv")
+        self.assertEqual(sorted(float(row["margin_median"]) for row in rows), sorted(r["margin_median"] for r in margins))
+        for row in rows:
+            self.assertLessEqual(float(row["margin_median"]), float(row["cap1_median"]))
+        self.assertEqual(len(self.csv("figures/selection-chest.csv")), 8)
+
+    def test_people_get_percentages_with_one_decimal(self):
+        for name in ("table-2-panel", "table-4-consensus", "detection", "selection"):
+            with open(os.path.join(self.folder, f"r/tables/{name}-chest.md"), encoding="utf-8") as f:
+                cells = [cell.strip("* ") for line in f if line.startswith("|") for cell in line.split("|")]
+            for cell in cells:
+                if re.match(r"-?\d+\.", cell):
+                    self.assertRegex(cell, r"^-?\d+\.\d(\*{0,2} \[-?\d+\.\d, -?\d+\.\d\])?$")
+                self.assertNotRegex(cell, r"-0\.0(?!\d)")
+
+    def test_the_page_answers_in_numbers(self):
+        words = "".join(Tags(self.page).words)
+        for question in ("What do trained heads read", "Which encoders' errors can be detected?",
+                         "How far would selecting an encoder by image go?"):
+            self.assertIn(question, words)
+        task = self.one("detection", level="task", score="impurity")
+        self.assertIn(f"err in {task['errors']} of {task['rows']} answers", words)
+        tested = [c for c in self.rows("detection", level="cell", score="msp") if not math.isnan(c["q"])]
+        below = sum(c["reject"] and c["gap"] < 0 for c in tested)
+        self.assertIn(f"significantly below confidence in {below} of {len(tested)} tested cells", words)
+        single = self.one("selection", level="macro", policy="single")
+        self.assertIn(f"Over {single['positives']} positives that the heads of all 3 encoders scored, one head misses "
+                      f"{100 * single['miss']:.1f} [{100 * single['miss_low']:.1f}, {100 * single['miss_high']:.1f}]", words)
+
+    @unittest.skipUnless(shutil.which("pdflatex"), "no pdflatex here")
+    def test_latex_compiles_as_it_is(self):
+        compile_tables(self, os.path.join(self.folder, "r/tables"))
+
+    @unittest.skipUnless(shutil.which("chromium"), "no chromium here")
+    def test_the_page_fits_a_phone_and_a_desk(self):
+        for width in (390, 1280):
+            page = in_browser(self.page, width, """
+                const wide = [...document.querySelectorAll('caption > span, p, li, figcaption')].filter(
+                    e => e.getBoundingClientRect().width > innerWidth).length;
+                document.title = [innerWidth, document.documentElement.scrollWidth, wide].join(' ')""")
+            inner, scrolled, wide = map(int, re.search(r"<title>(\d+) (\d+) (\d+)</title>", page).groups())
+            self.assertEqual(inner, width)
+            self.assertLessEqual(scrolled, inner)
+            self.assertEqual(wide, 0)
+
+    @unittest.skipUnless(shutil.which("chromium"), "no chromium here")
+    def test_tables_are_sorted_and_filtered_by_keyboard(self):
+        page = in_browser(self.page, 1280, """
+            const t = document.getElementById('gaps-chest'), button = t.tHead.rows[0].cells[2].querySelector('button');
+            button.focus(); const focused = document.activeElement === button; button.click();
+            const gaps = [...t.tBodies[0].rows].map(r => +r.cells[2].dataset.v);
+            const order = gaps.every((v, i) => i === 0 || gaps[i - 1] <= v);
+            const input = t.closest('.scroll').previousElementSibling.querySelector('input');
+            input.value = 'ensemble'; input.dispatchEvent(new Event('input'));
+            const shown = [...t.tBodies[0].rows].filter(r => !r.hidden).length;
+            document.title = [focused, t.tHead.rows[0].cells[2].getAttribute('aria-sort'), order, shown,
+                              input.getAttribute('aria-label').length > 20].join(' ')""")
+        self.assertIn("<title>true ascending true 3 true</title>", page)
 
 
 class Folder(unittest.TestCase):
