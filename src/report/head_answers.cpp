@@ -99,8 +99,8 @@ std::string given_up(const ReportData& data, const std::string& task) {
 
 std::vector<std::string> reading_answers(const ReportData& data, const std::string& task) {
     const store::ResultTable* const table = data.table("heads");
-    if (!table) return {};
-    std::vector<std::string> out{heads_sentence(*table, task)};
+    if (!table || data.overview.heads.heads.columns.empty()) return {};
+    std::vector<std::string> out{heads_sentence(data.overview.heads.heads, task)};
     if (out[0].empty()) return {};
     std::int64_t separated = 0, cases = 0, violations = 0;
     for (const std::size_t i : rows_of(*table, task)) {

@@ -42,7 +42,8 @@ std::optional<Figure> risk_coverage(const ReportData& data, const std::string& t
     std::int64_t cells = 0;
     for (const std::size_t i : table ? rows_of(*table, task) : std::vector<std::size_t>()) {
         if (texts(*table, "level")[i] != "task") continue;
-        risks[100 * reals(*table, "coverage")[i]][texts(*table, "score")[i]] = 100 * reals(*table, "risk")[i];
+        risks[std::round(1000 * reals(*table, "coverage")[i]) / 10][texts(*table, "score")[i]] =
+            100 * reals(*table, "risk")[i];
         cells = integers(*table, "cells")[i];
     }
     if (risks.empty()) {

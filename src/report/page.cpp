@@ -23,7 +23,7 @@ body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif
 h1{font-size:1.6rem;line-height:1.2}h2{font-size:1.3rem;margin-top:2.5rem;border-top:2px solid #1a1a1a;padding-top:.5rem}h3{font-size:1.05rem;margin:1.5rem 0 .3rem}
 a{color:#005a9c}a:focus,button:focus,input:focus,.scroll:focus,summary:focus{outline:3px solid #d55e00;outline-offset:2px}
 nav ul{columns:2;padding-left:1.2rem}@media(max-width:40rem){nav ul{columns:1}}
-.scroll{overflow-x:auto;margin:1rem 0}
+.scroll{overflow-x:auto;margin:1rem 0;position:relative}
 table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding-bottom:.4rem;min-width:18rem}caption>span{display:block;position:sticky;left:0;max-width:min(58rem,calc(100vw - 2rem))}
 th,td{padding:.2rem .5rem;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
@@ -38,7 +38,7 @@ figure{margin:1rem 0;overflow-x:auto}figure svg{max-width:100%;height:auto}figca
 .beware{border-left:4px solid #d55e00;padding-left:1rem}
 .skip{position:absolute;left:-99rem}.skip:focus{position:static}
 footer{margin-top:3rem;border-top:1px solid #888;font-size:.85rem}
-@media print{body{max-width:none;font-size:10pt;padding:0}.filter,nav,.skip{display:none}details>*{display:block}h2{break-before:page}figure,tr{break-inside:avoid}th button::after{content:""}.scroll,figure{overflow:visible}a{color:inherit}}
+@media print{body{max-width:none;font-size:10pt;padding:0}.filter,nav,.skip{display:none}details>*{display:block}h2{break-before:page}#whole{break-before:auto}figure,tr{break-inside:avoid}thead,h3{break-after:avoid}table{font-size:7pt}td.n{white-space:normal}th button::after{content:""}.scroll,figure{overflow:visible}a{color:inherit}}
 )";
 
 // Buttons that sort and fields that filter are made by the script: without it nothing is there that does
