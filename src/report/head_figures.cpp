@@ -114,7 +114,7 @@ std::optional<Figure> selection_by_policy(const ReportData& data, const std::str
                                           std::string& absent) {
     const std::string label = data.task(task).label;
     const store::ResultTable* const table = data.table("selection");
-    const std::string name = "selection-" + file_of(data, task);
+    const std::string name = "policies-" + file_of(data, task);
     FigureData points({"number", "balanced_error", "low", "high", "kind"}, {"policy"});
     std::vector<std::string> labels, words;
     double largest = 0;

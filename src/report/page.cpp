@@ -151,7 +151,7 @@ std::string task_html(const ReportData& data, const Page& page, const TaskPart& 
     section("Which encoders' errors can be detected?", detection_answers(data, part.task),
             {"risk-coverage-", "detection-", "gaps-"});
     section("How far would selecting an encoder by image go?", selection_answers(data, part.task),
-            {"selection-"});
+            {"policies-", "selection-"});
     out += "<h3>What to distrust here</h3>\n<div class=\"beware\">\n";
     auto beware = warnings(overview, about);
     if (beware.empty()) beware.emplace_back("Nothing was left out, flagged or undefined in this task.");

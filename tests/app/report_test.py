@@ -403,7 +403,7 @@ class WithHeads(unittest.TestCase):
         self.assertEqual(sorted(float(row["margin_median"]) for row in rows), sorted(r["margin_median"] for r in margins))
         for row in rows:
             self.assertLessEqual(float(row["margin_median"]), float(row["cap1_median"]))
-        self.assertEqual(len(self.csv("figures/selection-chest.csv")), 8)
+        self.assertEqual(len(self.csv("figures/policies-chest.csv")), 8)
 
     def test_people_get_percentages_with_one_decimal(self):
         for name in ("table-2-panel", "table-4-consensus", "detection", "selection"):
@@ -415,7 +415,9 @@ class WithHeads(unittest.TestCase):
                 self.assertNotRegex(cell, r"-0\.0(?!\d)")
 
     def test_the_page_answers_in_numbers(self):
-        words = "".join(Tags(self.page).words)
+        tags = Tags(self.page)
+        self.assertEqual(len(tags.ids), len(set(tags.ids)))
+        words = "".join(tags.words)
         for question in ("What do trained heads read", "Which encoders' errors can be detected?",
                          "How far would selecting an encoder by image go?"):
             self.assertIn(question, words)
