@@ -155,15 +155,8 @@ std::optional<Figure> selection_by_policy(const ReportData& data, const std::str
         placed.frame +
             "set xrange [0:" + text_of(std::clamp(10 * std::ceil((largest + 1) / 10), 10.0, 100.0)) +
             "]\nset yrange [" + std::to_string(labels.size()) + ".6:0.4]\n" + named_tics("ytics", labels) +
-            "set xlabel 'balanced error, %'\nset grid xtics linecolor rgb '#e5e5e5'\nplot '" + name +
-            ".csv' using ($5 == 0 ? $2 : NaN):1:3:4 with xerrorbars pointtype 7 pointsize 0.5 linewidth 1.2 "
-            "linecolor "
-            "rgb '" +
-            blue +
-            "', \\\n     '' using ($5 == 1 ? $2 : NaN):1:3:4 with xerrorbars pointtype 9 pointsize 0.7 "
-            "linewidth 1.2 "
-            "linecolor rgb '" +
-            orange + "'\n");
+            "set xlabel 'balanced error, %'\nset grid xtics linecolor rgb '#e5e5e5'\n" +
+            intervals_in_rows(name));
     return figure;
 }
 

@@ -10,6 +10,8 @@ import unittest
 import h5py
 import numpy as np
 
+from scratch import InScratch
+
 CANDOR = os.environ["CANDOR"]
 SOURCE = os.environ["CANDOR_SOURCE"]
 BUILD = os.environ["CANDOR_BUILD"]
@@ -50,14 +52,13 @@ def run(command, folder, python=False):
     return done.stdout
 
 
-class OwnFeatures(unittest.TestCase):
+class OwnFeatures(InScratch):
     """The section "Your own features in five minutes", typed as it stands, on made data."""
 
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        folder = cls.folder = cls.scratch.name
+        super().setUpClass()
+        folder = cls.folder
         random = np.random.RandomState(5)
         header = block_with("csv", "image_id").splitlines()[0]
         ids = [f"{i:04d}" for i in range(120)]
@@ -134,16 +135,15 @@ class OwnFeatures(unittest.TestCase):
                     self.assertNotIn(text.lower(), ("", "unknown", "none") if name != "commit" else ("", "unknown"), name)
 
 
-class Study(unittest.TestCase):
+class Study(InScratch):
     """A study that uses everything: boxes, erased features, an anchor, a contrast, ablations."""
 
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
+        super().setUpClass()
         run(f"candor run {SOURCE}/inputs/digits/study.toml -o d.h5 --set bootstrap.resamples=10 --ablations --quiet",
-            cls.scratch.name)
-        with h5py.File(os.path.join(cls.scratch.name, "d.h5")) as f:
+            cls.folder)
+        with h5py.File(os.path.join(cls.folder, "d.h5")) as f:
             cls.columns = {name: list(table.dtype.names) for name, table in f["tables"].items()}
             text = f["run"].attrs["study"]
             cls.study = text.decode() if isinstance(text, bytes) else text

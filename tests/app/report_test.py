@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 
 from heads_test import make_study
+from scratch import InScratch
 
 CANDOR = os.environ["CANDOR"]
 SOURCE = os.environ["CANDOR_SOURCE"]
@@ -29,6 +30,16 @@ VOID = {"meta", "input", "br"}
 
 def candor(*words, **options):
     return subprocess.run([CANDOR, *words], capture_output=True, text=True, timeout=300, **options)
+
+
+def run_and_report(folder, study, *words):
+    """Results s.h5 and the report r in `folder`: the page, and what was said of it."""
+    done = candor("run", study, "-o", "s.h5", "--quiet", *words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = candor("report", "s.h5", "-o", "r", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    with open(os.path.join(folder, "r/index.html"), encoding="utf-8") as f:
+        return f.read(), done.stderr
 
 
 class Tags(HTMLParser):
@@ -63,14 +74,13 @@ def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class Hostile(unittest.TestCase):
+class Hostile(InScratch):
     """A study whose every name tries to be markup."""
 
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        folder = cls.folder = cls.scratch.name
+        super().setUpClass()
+        folder = cls.folder
         random = np.random.RandomState(3)
         ids = [f"i{i}" for i in range(80)]
         with open(os.path.join(folder, "t.csv"), "w", newline="") as f:
@@ -92,13 +102,7 @@ class Hostile(unittest.TestCase):
             study += "findings = [" + ", ".join(map(quoted, FINDINGS)) + "]\n"
         with open(os.path.join(folder, "s.toml"), "w", encoding="utf-8") as f:
             f.write(study)
-        done = candor("run", "s.toml", "-o", "s.h5", "--quiet", cwd=folder)
-        assert done.returncode == 0, done.stderr
-        done = candor("report", "s.h5", "-o", "r", cwd=folder)
-        assert done.returncode == 0, done.stderr
-        cls.said = done.stderr
-        with open(os.path.join(folder, "r/index.html"), encoding="utf-8") as f:
-            cls.page = f.read()
+        cls.page, cls.said = run_and_report(folder, "s.toml")
         cls.files = sorted(os.path.join(root, name) for root, _, names in os.walk(os.path.join(folder, "r")) for name in names)
 
     def read(self, name):
@@ -284,25 +288,19 @@ def in_browser(page, width, script):
     return html.unescape(re.search(r"<title>(.*?)</title>", shown, re.S)[1])
 
 
-class WithHeads(unittest.TestCase):
+class WithHeads(InScratch):
     """The exhibits of heads hold what the tables of the results file hold."""
 
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        folder = cls.folder = cls.scratch.name
+        super().setUpClass()
+        folder = cls.folder
         make_study(folder)
-        done = candor("run", "study.toml", "-o", "h.h5", "--quiet", "--set", "heads.epochs=8", cwd=folder)
-        assert done.returncode == 0, done.stderr
-        done = candor("report", "h.h5", "-o", "r", cwd=folder)
-        assert done.returncode == 0, done.stderr
-        with h5py.File(os.path.join(folder, "h.h5")) as f:
+        cls.page, _ = run_and_report(folder, "study.toml", "--set", "heads.epochs=8")
+        with h5py.File(os.path.join(folder, "s.h5")) as f:
             cls.tables = {name: [{c: row[c].decode() if row.dtype[c].kind == "S" else row[c].item()
                                   for c in row.dtype.names} for row in table[:]]
                           for name, table in f["tables"].items()}
-        with open(os.path.join(folder, "r/index.html"), encoding="utf-8") as f:
-            cls.page = f.read()
 
     def rows(self, name, **values):
         return [row for row in self.tables[name] if all(row[c] == v for c, v in values.items())]
@@ -460,14 +458,12 @@ class WithHeads(unittest.TestCase):
                          "true ascending true 3 Only rows with, in chest: neighborhood impurity against other scores.")
 
 
-class Folder(unittest.TestCase):
+class Folder(InScratch):
     """Nothing of the user's is ever replaced."""
 
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        cls.folder = cls.scratch.name
+        super().setUpClass()
         done = candor("run", f"{SOURCE}/inputs/wdbc/study.toml", "-o", "w.h5", "--quiet", "--set", "bootstrap.resamples=20",
                       cwd=cls.folder)
         assert done.returncode == 0, done.stderr
