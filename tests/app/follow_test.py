@@ -18,7 +18,7 @@ import unittest
 
 from heads_test import STUDY, make_study
 from resume_test import CANDOR, Study, environment
-from scratch import InScratch
+from testing.scratch import InFolder
 
 
 def show(*words):
@@ -32,7 +32,7 @@ def table(text, name):
     return [dict(zip(split(lines[0]), split(line))) for line in lines[1:] if not set(line) <= set("- ")]
 
 
-class Follow(InScratch):
+class Follow(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -10,7 +10,7 @@ import unittest
 import h5py
 import numpy as np
 
-from scratch import InScratch
+from testing.scratch import InFolder
 
 CANDOR = os.environ["CANDOR"]
 SOURCE = os.environ["CANDOR_SOURCE"]
@@ -52,7 +52,7 @@ def run(command, folder, python=False):
     return done.stdout
 
 
-class OwnFeatures(InScratch):
+class OwnFeatures(InFolder):
     """The section "Your own features in five minutes", typed as it stands, on made data."""
 
     @classmethod
@@ -135,7 +135,7 @@ class OwnFeatures(InScratch):
                     self.assertNotIn(text.lower(), ("", "unknown", "none") if name != "commit" else ("", "unknown"), name)
 
 
-class Study(InScratch):
+class Study(InFolder):
     """A study that uses everything: boxes, erased features, an anchor, a contrast, ablations."""
 
     @classmethod

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from heads_test import make_study
-from scratch import InScratch
+from testing.scratch import InFolder
 
 CANDOR = os.environ["CANDOR"]
 SOURCE = os.environ["CANDOR_SOURCE"]
@@ -74,7 +74,7 @@ def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class Hostile(InScratch):
+class Hostile(InFolder):
     """A study whose every name tries to be markup."""
 
     @classmethod
@@ -288,7 +288,7 @@ def in_browser(page, width, script):
     return html.unescape(re.search(r"<title>(.*?)</title>", shown, re.S)[1])
 
 
-class WithHeads(InScratch):
+class WithHeads(InFolder):
     """The exhibits of heads hold what the tables of the results file hold."""
 
     @classmethod
@@ -458,7 +458,7 @@ class WithHeads(InScratch):
                          "true ascending true 3 Only rows with, in chest: neighborhood impurity against other scores.")
 
 
-class Folder(InScratch):
+class Folder(InFolder):
     """Nothing of the user's is ever replaced."""
 
     @classmethod

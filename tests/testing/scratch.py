@@ -1,11 +1,11 @@
-"""A folder that the tests of a class share."""
+"""Tests that share a folder of files."""
 
 import tempfile
 import unittest
 
 
-class InScratch(unittest.TestCase):
-    """`folder` is there before the first test and gone after the last."""
+class InFolder(unittest.TestCase):
+    """`folder` is there before the class's own setUpClass goes on, and gone after its last test."""
 
     @classmethod
     def setUpClass(cls):
