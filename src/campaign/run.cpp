@@ -449,6 +449,7 @@ void carry_out_mpi(const parallel::Communicator& world, const RunOptions& option
         add(retention.table, &retention.families);
         add(heads.table);
         add(detection.table, &detection.families);
+        add(detection.risk);
         add(selection);
         AssociationTables associations = association_tables(
             study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
