@@ -23,7 +23,7 @@ CANDOR = os.environ["CANDOR"]
 SOURCE = os.environ["CANDOR_SOURCE"]
 
 # Names as users have them, and as they should not be but are.
-ENCODERS = ['<script>alert(1)</script>', 'a&b "c"', "it's `touch pwned` $(touch pwned)", 'back\\slash_{x}^2 %d %s', 'Umläut 😀 @x']
+ENCODERS = ['<script>alert(1)</script>', 'a&b "c", d', "it's `touch pwned` $(touch pwned)", 'back\\slash_{x}^2 %d %s', 'Umläut 😀 @x']
 FINDINGS = ["Lung_Opacity", "R&D 50%", "a|b", "x<y", "#1 {A}", "don't \\", "--- ~^$ [a] *b*"]
 VOID = {"meta", "input", "br"}
 
