@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 
 from heads_test import make_study
+from testing.locales import comma_locale
 from testing.scratch import InFolder
 
 CANDOR = os.environ["CANDOR"]
@@ -207,7 +208,9 @@ class Hostile(InFolder):
                     self.assertNotRegex(re.sub(r"<svg.*?</svg>", "", f.read(), flags=re.S), r"-0\.0(?!\d)", name)
 
     def test_the_same_bytes_again_whatever_the_locale(self):
-        environment = dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8")
+        environment = comma_locale(os.path.join(self.folder, "locales"))
+        if environment is None:
+            self.skipTest("no sources of a comma-decimal locale here")
         time.sleep(1.1)  # times in files have seconds
         done = candor("report", "s.h5", "-o", "again", cwd=self.folder, env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
