@@ -239,7 +239,10 @@ std::string exhibit_latex(const Exhibit& exhibit) {
             body += (c ? " & " : "") + tex_cell(exhibit.columns[c], row[c], wide);
         body += " \\\\\n";
     }
-    std::string caption = "\\caption{" + tex_text(exhibit.title) + ' ' + tex_text(exhibit.caption);
+    // LaTeX numbers tables itself.
+    const auto number = exhibit.title.starts_with("Table ") ? exhibit.title.find(". ") : std::string::npos;
+    const std::string title = number == std::string::npos ? exhibit.title : exhibit.title.substr(number + 2);
+    std::string caption = "\\caption{" + tex_text(title) + ' ' + tex_text(exhibit.caption);
     for (const std::string& note : exhibit.notes) caption += ' ' + tex_text(note);
     caption += "}\\label{tab:" + exhibit.name + "}";
 
