@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 
@@ -14,6 +15,7 @@
 #include "candor/base/memory.hpp"
 #include "candor/base/text.hpp"
 #include "candor/campaign/run.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::app {
 
@@ -23,27 +25,36 @@ namespace {
 
 using Clock = parallel::StopRequest::Clock;
 
-/// Stopping takes seconds; a tenth of a short limit has to do.
+/// Stopping takes seconds; a tenth of a short time has to do.
+Clock::time_point before_end_of(std::chrono::milliseconds left) {
+    return Clock::now() + left - std::min<std::chrono::milliseconds>(std::chrono::seconds(60), left / 10);
+}
+
 Clock::time_point before_limit(const std::string& text) {
     const auto limit = parse_duration(text);
     if (!limit || limit->count() == 0) {
         throw UsageError("--time-limit " + text,
                          "must be a time with its unit, e.g. 90s, 30m, 2h or 1:30:00");
     }
-    return Clock::now() + *limit - std::min(std::chrono::seconds(60), *limit / 10);
+    return before_end_of(*limit);
 }
 
-/// A minute before Slurm ends the job, where it says when that is.
+/// In good time before Slurm ends the job, where it says when that is. A job that is there still was given
+/// more time since it began, or is none of Slurm's any more: its signals will tell.
 std::optional<Clock::time_point> before_slurm_ends() {
     const char* const end = std::getenv("SLURM_JOB_END_TIME");
     const auto seconds = end == nullptr ? std::nullopt : parse_integer(end);
-    if (!seconds || *seconds <= 0) return std::nullopt;
-    return Clock::time_point(std::chrono::seconds(*seconds - 60));
+    constexpr std::int64_t most = 9'000'000'000;  // what the clock can tell
+    if (!seconds || *seconds > most) return std::nullopt;
+    const auto left = Clock::time_point(std::chrono::seconds(*seconds)) - Clock::now();
+    if (left <= left.zero()) return std::nullopt;
+    return before_end_of(std::chrono::duration_cast<std::chrono::milliseconds>(left));
 }
 
 }  // namespace
 
 int run_command(const std::vector<std::string>& arguments) {
+    parallel::note_signals();  // before MPI starts, which takes its time
     campaign::RunOptions run;
     run.stop_at = before_slurm_ends();
     CommonOptions common;

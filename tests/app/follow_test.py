@@ -17,7 +17,8 @@ import time
 import unittest
 
 from heads_test import STUDY, make_study
-from resume_test import CANDOR, Study, environment
+from resume_test import Study, environment
+from testing.program import CANDOR
 from testing.scratch import InFolder
 
 
