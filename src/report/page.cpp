@@ -74,18 +74,18 @@ std::string link(const std::string& file, const std::string& words) {
 }
 
 std::string figure_html(const Page& page, const Figure& figure) {
+    const std::string title = figure.title + (figure.title.ends_with('?') ? "" : ".");
     const std::string at = "figures/" + figure.name;
     std::string out = "<figure id=\"" + figure.name + "\">\n";
     const auto drawn = page.drawn.find(figure.name);
     if (drawn != page.drawn.end()) {
-        out += "<div role=\"img\" aria-label=\"" + html_text(figure.title + ". " + figure.description) +
-               "\">" + inline_svg(drawn->second, figure.name) + "</div>\n";
+        out += "<div role=\"img\" aria-label=\"" + html_text(title + " " + figure.description) + "\">" +
+               inline_svg(drawn->second, figure.name) + "</div>\n";
     } else {
         out += "<p>This figure was not drawn: run gnuplot " + figure.name + ".gp in the folder figures. " +
                html_text(figure.description) + "</p>\n";
     }
-    out += "<figcaption><b>" + html_text(figure.title) + (figure.title.ends_with('?') ? "" : ".") + "</b> " +
-           html_text(figure.caption) + " Files: ";
+    out += "<figcaption><b>" + html_text(title) + "</b> " + html_text(figure.caption) + " Files: ";
     if (drawn != page.drawn.end()) out += link(at + ".svg", "SVG") + ", " + link(at + ".pdf", "PDF") + ", ";
     return out + link(at + ".csv", "data") + ", " + link(at + ".gp", "script") + "</figcaption>\n</figure>\n";
 }

@@ -148,6 +148,24 @@ class Hostile(InFolder):
                 self.assertIn(attributes.get("scope"), ("row", "col"))
         self.assertEqual(self.page.count("<svg"), self.page.count('role="img" aria-label="'))
 
+    def test_the_page_has_landmarks_and_headings_in_order(self):
+        seen = Tags(self.page).seen
+        names = [tag for tag, _ in seen]
+        for landmark in ("header", "nav", "main", "footer", "h1"):
+            self.assertEqual(names.count(landmark), 1, landmark)
+        self.assertEqual(dict(seen)["nav"], {"aria-label": "Contents"})
+        self.assertEqual(dict(seen)["html"], {"lang": "en"})
+        self.assertEqual(seen[names.index("a")][1], {"class": "skip", "href": "#main"})  # the first to be reached
+        levels = [int(name[1]) for name in names if re.fullmatch(r"h\d", name)]
+        self.assertTrue(all(b <= a + 1 for a, b in zip([0, *levels], levels)), levels)
+        ids = {attributes.get("id") for _, attributes in seen}
+        for tag, attributes in seen:
+            if tag == "section":
+                self.assertIn(attributes["aria-labelledby"], ids)
+            if attributes.get("class") == "scroll":  # can be reached and scrolled by keyboard
+                self.assertEqual((attributes["tabindex"], attributes["role"]), ("0", "region"))
+                self.assertTrue(attributes["aria-label"])
+
     def test_svg_is_well_formed_and_has_the_names(self):
         drawn = [name for name in self.files if name.endswith(".svg")]
         self.assertGreater(len(drawn), 10)
