@@ -1,0 +1,20 @@
+#pragma once
+
+/// When a command that goes on where it was should stop by itself.
+
+#include <boost/program_options.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace candor::app {
+
+using StopTime = std::optional<std::chrono::system_clock::time_point>;
+
+/// A minute before Slurm ends the job, where it says when that is.
+StopTime before_slurm_ends();
+
+/// The value of --time-limit, counted from now. @throws UsageError when the command line is read.
+boost::program_options::typed_value<std::string>* time_limit_value(StopTime& into);
+
+}  // namespace candor::app
