@@ -91,7 +91,7 @@ RowJournal::RowJournal(const parallel::Communicator& world, const std::string& o
     const std::string told = parallel::on_root(world, [&] {
         const std::string begun = folder_ + "/" + made_from_name;
         const auto standing = read_made_from(begun);
-        if (standing && *standing != made_from && !overwrite) {
+        if (standing && *standing != made_from && !record_names(folder_).empty() && !overwrite) {
             throw UsageError(
                 folder_, "holds unfinished features of another kind (" + difference(*standing, made_from) +
                              "); go on with those, name another output in the study, or give --overwrite "

@@ -77,27 +77,27 @@ struct Window {
     std::string function;
 };
 
-template <std::uint16_t Group, std::uint16_t Element>
-std::optional<gdcm::Attribute<Group, Element>> attribute(const gdcm::DataSet& data) {
-    gdcm::Attribute<Group, Element> value;
-    const gdcm::Tag tag(Group, Element);
-    if (!data.FindDataElement(tag) || data.GetDataElement(tag).IsEmpty()) return std::nullopt;
+/// Attribute (0028, Element) of a data set; copies of it would share its memory.
+template <std::uint16_t Element>
+bool find_attribute(const gdcm::DataSet& data, gdcm::Attribute<0x0028, Element>& value) {
+    const gdcm::Tag tag(0x0028, Element);
+    if (!data.FindDataElement(tag) || data.GetDataElement(tag).IsEmpty()) return false;
     value.SetFromDataElement(data.GetDataElement(tag));
-    return value;
+    return value.GetNumberOfValues() > 0;
 }
 
 std::optional<Window> first_window(const std::string& path, const gdcm::DataSet& data) {
-    const auto centre = attribute<0x0028, 0x1050>(data);
-    const auto width = attribute<0x0028, 0x1051>(data);
-    if (!centre || !width || centre->GetNumberOfValues() == 0 || width->GetNumberOfValues() == 0) {
+    gdcm::Attribute<0x0028, 0x1050> centre;
+    gdcm::Attribute<0x0028, 0x1051> width;
+    gdcm::Attribute<0x0028, 0x1056> function;
+    if (!find_attribute(data, centre) || !find_attribute(data, width)) {
         if (data.FindDataElement(gdcm::Tag(0x0028, 0x3010)))
             throw DataError({path}, "has a VOI LUT sequence and no window, which is not supported",
                             "convert it to PNG of 16 bits");
         return std::nullopt;
     }
-    Window window{centre->GetValue(0), width->GetValue(0), "LINEAR"};
-    if (const auto function = attribute<0x0028, 0x1056>(data))
-        window.function = std::string(trim(std::string(function->GetValue())));
+    Window window{centre.GetValue(0), width.GetValue(0), "LINEAR"};
+    if (find_attribute(data, function)) window.function = trim(std::string(function.GetValue()));
     if (window.function != "LINEAR" && window.function != "LINEAR_EXACT" && window.function != "SIGMOID")
         throw DataError({path}, "has a window of the unknown function \"" + window.function + "\"");
     if (!(window.width > 0) || (window.function == "LINEAR" && window.width < 1))
