@@ -79,7 +79,7 @@ std::map<DetectionJob, Outputs> deliver_outputs(const parallel::Communicator& wo
                                                 const std::map<DetectionJob, int>& rank_of) {
     std::vector<ByteWriter> writers(static_cast<std::size_t>(world.size()));
     for (const TrainedHead& head : trained) {
-        if (head.job.kind != instruments::HeadKind::linear) continue;
+        if (head.job.kind != primary_head) continue;
         const DetectionJob job{head.job.work, head.job.encoder, head.job.dataset};
         const study::HeadRows& rows = heads[job.work][job.dataset];
         ByteWriter& out = writers[static_cast<std::size_t>(rank_of.at(job))];
@@ -221,24 +221,16 @@ struct Group {
 /// Why a cell, or its comparison, is undefined.
 enum class Why : std::int32_t { defined, untrained, one_label, no_threshold, no_rows, no_error, all_errors };
 
+constexpr std::array<const char*, 7> texts{"",
+                                           "no training row is labelled",
+                                           "training rows of one label alone",
+                                           "no threshold: no positive in validation",
+                                           "no labelled test row has k labelled training rows in its context",
+                                           "the head makes no error",
+                                           "the head is right nowhere"};
+
 std::string text_of(Why why) {
-    switch (why) {
-        case Why::defined:
-            return "";
-        case Why::untrained:
-            return "no training row is labelled";
-        case Why::one_label:
-            return "training rows of one label alone";
-        case Why::no_threshold:
-            return "no threshold: no positive in validation";
-        case Why::no_rows:
-            return "no labelled test row has k labelled training rows in its context";
-        case Why::no_error:
-            return "the head makes no error";
-        case Why::all_errors:
-            return "the head is right nowhere";
-    }
-    return {};
+    return texts[static_cast<std::size_t>(why)];
 }
 
 /// What is told of a cell. Plain numbers only: it travels between ranks as bytes.

@@ -108,7 +108,7 @@ std::vector<DetectionJob> detection_jobs(const study::Study& study, const std::v
                                          const HeadRowsOfWork& heads) {
     std::vector<DetectionJob> jobs;
     for (const HeadJob& head : head_jobs(study, work, heads)) {
-        if (head.kind == instruments::HeadKind::linear && head.member == 0)
+        if (head.kind == primary_head && head.member == 0)
             jobs.push_back({head.work, head.encoder, head.dataset});
     }
     return jobs;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "candor/base/bytes.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/store/hdf5.hpp"
@@ -68,6 +69,54 @@ Handle compound_type(const std::vector<Field>& fields) {
 
 // ---- writing
 // -----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// What lies side by side in one row of a matrix.
+struct Run {
+    std::int64_t row = 0, first_col = 0;
+    std::vector<double> values;
+};
+
+/// Brings each row of a matrix together on one rank, so that it is written at once: thousands of short writes
+/// by ranks that take turns in a row cost more than the message. Collective.
+std::vector<Run> gather_rows(const parallel::Communicator& world,
+                             std::span<const ResultsWriter::Piece> pieces) {
+    std::vector<ByteWriter> writers(static_cast<std::size_t>(world.size()));
+    for (const ResultsWriter::Piece& piece : pieces) {
+        CANDOR_REQUIRE(piece.row >= 0, "row " + std::to_string(piece.row));
+        ByteWriter& out = writers[static_cast<std::size_t>(piece.row % world.size())];
+        out.put(piece.row);
+        out.put(piece.first_col);
+        out.put(piece.values);
+    }
+    std::vector<std::string> outgoing;
+    for (ByteWriter& writer : writers) outgoing.push_back(writer.take());
+    std::vector<Run> parts;
+    for (const std::string& bytes : world.exchange(outgoing)) {
+        ByteReader in(bytes);
+        while (!in.done()) {
+            Run& part = parts.emplace_back();
+            part.row = in.get<std::int64_t>();
+            part.first_col = in.get<std::int64_t>();
+            part.values = in.get_many<double>();
+        }
+    }
+    std::ranges::sort(parts, {}, [](const Run& part) { return std::pair(part.row, part.first_col); });
+    std::vector<Run> runs;
+    for (Run& part : parts) {
+        const bool goes_on = !runs.empty() && runs.back().row == part.row &&
+                             runs.back().first_col + std::ssize(runs.back().values) == part.first_col;
+        if (goes_on) {
+            runs.back().values.insert(runs.back().values.end(), part.values.begin(), part.values.end());
+        } else {
+            runs.push_back(std::move(part));
+        }
+    }
+    return runs;
+}
+
+}  // namespace
 
 struct ResultsWriter::File : SharedFile {
     using SharedFile::SharedFile;
@@ -192,6 +241,7 @@ void ResultsWriter::matrix(const std::string& path, std::int64_t rows, std::int6
 }
 
 void ResultsWriter::write(const std::string& path, std::span<const Piece> pieces) {
+    const std::vector<Run> runs = gather_rows(file_->world, pieces);
     file_->together([&] {
         Handle dataset(
             checked(H5Dopen2(file_->file.get(), path.c_str(), H5P_DEFAULT), file_->part, path.c_str()),
@@ -200,22 +250,22 @@ void ResultsWriter::write(const std::string& path, std::span<const Piece> pieces
         hsize_t shape[2] = {0, 0};
         CANDOR_REQUIRE(H5Sget_simple_extent_ndims(space.get()) == 2, path);
         checked(H5Sget_simple_extent_dims(space.get(), shape, nullptr), file_->part, path.c_str());
-        for (const Piece& piece : pieces) {
-            const auto length = static_cast<std::int64_t>(piece.values.size());
+        for (const Run& run : runs) {
+            const auto length = std::ssize(run.values);
             CANDOR_REQUIRE(
-                piece.row >= 0 && piece.row < static_cast<std::int64_t>(shape[0]) && piece.first_col >= 0 &&
-                    piece.first_col + length <= static_cast<std::int64_t>(shape[1]),
-                path + " row " + std::to_string(piece.row) + " column " + std::to_string(piece.first_col));
+                run.row >= 0 && run.row < static_cast<std::int64_t>(shape[0]) && run.first_col >= 0 &&
+                    run.first_col + length <= static_cast<std::int64_t>(shape[1]),
+                path + " row " + std::to_string(run.row) + " column " + std::to_string(run.first_col));
             constexpr std::int64_t most = largest_transfer / sizeof(double);
             for (std::int64_t at = 0; at < length; at += most) {
-                const hsize_t start[2] = {static_cast<hsize_t>(piece.row),
-                                          static_cast<hsize_t>(piece.first_col + at)};
+                const hsize_t start[2] = {static_cast<hsize_t>(run.row),
+                                          static_cast<hsize_t>(run.first_col + at)};
                 const hsize_t extent[2] = {1, static_cast<hsize_t>(std::min(most, length - at))};
                 const Handle memory = simple_space({extent[1]});
                 checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr),
                         file_->part, path.c_str());
                 checked(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
-                                 piece.values.data() + at),
+                                 run.values.data() + at),
                         file_->part, "write");
             }
         }

@@ -13,6 +13,7 @@ import unittest
 
 from heads_test import STUDY, make_study
 from resume_test import CANDOR, Study, environment
+from testing.scratch import InFolder
 
 
 def show(*words):
@@ -26,12 +27,11 @@ def table(text, name):
     return [dict(zip(split(lines[0]), split(line))) for line in lines[1:] if not set(line) <= set("- ")]
 
 
-class Follow(unittest.TestCase):
+class Follow(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        cls.study = Study(cls.scratch.name)
+        super().setUpClass()
+        cls.study = Study(cls.folder)
         cls.output = cls.study.path("out.h5")
         cls.journal = cls.output + ".journal"
 

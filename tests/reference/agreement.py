@@ -57,13 +57,13 @@ def run_candor(study, out, *options, ranks=1):
     return out
 
 
-def read_table(file, name):
-    """{key: {column: value}} in the file's order, text decoded."""
+def read_table(file, name, keys=None):
+    """{key: {column: value}} in the file's order, text decoded; the key by those columns."""
     rows = {}
     for record in file[f"tables/{name}"][:]:
         row = {column: record[column].decode() if record.dtype[column].kind == "S" else record[column].item()
                for column in record.dtype.names}
-        key = tuple(row[column] for column in TEXT_KEYS[name])
+        key = tuple(row[column] for column in keys or TEXT_KEYS[name])
         assert key not in rows, f"{name}: {key} stands there twice"
         rows[key] = row
     return rows
