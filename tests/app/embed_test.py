@@ -4,6 +4,7 @@ bytes; the same file at any number of ranks and threads and after any interrupti
 import csv
 import gzip
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -256,6 +257,22 @@ class Embed(unittest.TestCase):
 class Interrupted(unittest.TestCase):
     """Enough work for some seconds; ended in different ways, then gone on with at another number of ranks."""
 
+    @staticmethod
+    def wait_for_rows(images, run):
+        """Waits until the run has kept rows of its own. Whether it has, and is still at work."""
+        journal = images.path("features/random.h5.journal")
+        def kept():
+            return {name for name in os.listdir(journal) if name.endswith(".rows")} if os.path.isdir(journal) else set()
+        before = kept()
+        while run.poll() is None:
+            try:
+                if kept() - before:
+                    return True
+            except FileNotFoundError:  # it is being removed
+                pass
+            time.sleep(0.02)
+        return False
+
     def test_goes_on_with_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder:
             images = Images(folder, 800)
@@ -269,11 +286,9 @@ class Interrupted(unittest.TestCase):
             for ranks, way in ((2, signal.SIGUSR1), (1, signal.SIGTERM), (3, signal.SIGKILL), (1, signal.SIGINT)):
                 run = subprocess.Popen(images.words(ranks, *only), stderr=subprocess.PIPE, text=True,
                                        start_new_session=True)
-                time.sleep(2.0)
-                if way == signal.SIGKILL:
-                    os.killpg(run.pid, way)
-                else:
-                    run.send_signal(way)
+                if self.wait_for_rows(images, run):
+                    time.sleep(0.2)
+                    os.killpg(run.pid, way) if way == signal.SIGKILL else run.send_signal(way)
                 told = run.communicate(timeout=60)[1]
                 if run.returncode != 0:
                     stops += 1
@@ -292,11 +307,7 @@ class Interrupted(unittest.TestCase):
             images = Images(folder, 800)
             images.write("recipe.toml", RECIPE.replace("size = [20, 24]", "size = 128").replace("channels = 16", "channels = 64"))
             run = subprocess.Popen(images.words(1, "--only", "random"), stderr=subprocess.PIPE, text=True)
-            journal = images.path("features/random.h5.journal")
-            for _ in range(200):
-                if os.path.isdir(journal) and any(n.endswith(".rows") for n in os.listdir(journal)):
-                    break
-                time.sleep(0.05)
+            self.assertTrue(self.wait_for_rows(images, run))
             run.send_signal(signal.SIGUSR1)
             self.assertEqual((run.wait(timeout=60), run.stderr.close()), (75, None))
             images.write("recipe.toml", RECIPE)
@@ -304,6 +315,50 @@ class Interrupted(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("random.h5.journal: holds unfinished features of another kind", done.stderr)
             self.assertEqual(images.embed(1, "--only", "random", "--overwrite").returncode, 0)
+
+
+class Told(unittest.TestCase):
+    """What the README says of recipes."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.images = Images(scratch.name, 12)
+        with open(os.path.join(os.environ["CANDOR_SOURCE"], "README.md"), encoding="utf-8") as f:
+            self.text = re.search(r"^## From images.*?(?=^## )", f.read(), re.M | re.S)[0]
+
+    def test_its_example(self):
+        recipe = re.search(r"```toml\n(.*?)```", self.text, re.S)[1]
+        self.images.write("chest.toml", STUDY.replace('id = "data"', 'id = "hospital"').replace('["data"]', '["hospital"]')
+                          .replace('"pixels"', '"rad-dino"').replace('"random"', '"dinov3-l"'))
+        self.images.write("recipe.toml", recipe.replace("images/{image_id}.png", "{file}#{number}"))
+        self.images.write("rad-dino.pt", "of no use here, but digested")
+        done = self.images.embed(2, "--only", "dinov3-l")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(features(self.images.path("features/dinov3-l.h5"))[1].shape, (12, 128))
+
+    def test_its_keys(self):
+        told = {}
+        for line in self.text.splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if line.startswith("|") and len(cells) == 4 and "`" in cells[1]:
+                found = re.findall(r"`([^`]+)`", cells[0])
+                place = found[0] if found else "" if "`study`" in line else place
+                told.setdefault(place, set()).update(re.findall(r"`([^`]+)`", cells[1]))
+
+        def known(recipe):
+            self.images.write("recipe.toml", recipe)
+            message = self.images.embed().stderr
+            self.assertIn('"zzzzzzzzzzzz"', message)
+            return set(re.findall(r'"([^"]+)"', message.split("known:")[1]))
+
+        self.assertEqual(told[""] | {"encoder", "images"}, known("zzzzzzzzzzzz = 1\n" + RECIPE))
+        self.assertEqual(told["[[images]]"], known(RECIPE.replace("[[images]]", "[[images]]\nzzzzzzzzzzzz = 1")))
+        keys = set()
+        for kind in ("patch-means", "gradients", "random-convolution"):
+            keys |= known(RECIPE.replace('kind = "pixels"', f'zzzzzzzzzzzz = 1\nkind = "{kind}"'))
+        keys |= known(RECIPE.replace('kind = "pixels"', 'zzzzzzzzzzzz = 1\nfile = "x.pt"\noutput = "patches"'))
+        self.assertEqual(told["[[encoder]]"], keys)
 
 
 if __name__ == "__main__":
