@@ -29,10 +29,11 @@ class ConvNet(torch.nn.Module):
     def __init__(self):
         super().__init__()
         layers, inputs = [], 1
-        for outputs in (32, 64, 128):
-            layers += [torch.nn.Conv2d(inputs, outputs, 3, padding=1), torch.nn.BatchNorm2d(outputs), torch.nn.ReLU()]
-            layers += [torch.nn.MaxPool2d(2)] if outputs < 128 else [torch.nn.AdaptiveAvgPool2d(1)]
+        for outputs, stride in ((32, 2), (64, 2), (128, 1)):
+            layers += [torch.nn.Conv2d(inputs, outputs, 3, stride, padding=1), torch.nn.BatchNorm2d(outputs),
+                       torch.nn.ReLU()]
             inputs = outputs
+        layers += [torch.nn.AdaptiveAvgPool2d(1)]
         self.features = torch.nn.Sequential(*layers, torch.nn.Flatten())
 
     def forward(self, images):

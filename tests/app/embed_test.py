@@ -273,6 +273,16 @@ class Interrupted(unittest.TestCase):
             time.sleep(0.02)
         return False
 
+    @staticmethod
+    def wait_until_gone(folder):
+        """Ranks outlive a launcher that was killed by a moment, and hold the output."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+            if f"embed {folder}" not in found:
+                return
+            time.sleep(0.1)
+
     def test_goes_on_with_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder:
             images = Images(folder, 800)
@@ -290,6 +300,7 @@ class Interrupted(unittest.TestCase):
                     time.sleep(0.2)
                     os.killpg(run.pid, way) if way == signal.SIGKILL else run.send_signal(way)
                 told = run.communicate(timeout=60)[1]
+                self.wait_until_gone(folder)
                 if run.returncode != 0:
                     stops += 1
                     if ranks == 1:
