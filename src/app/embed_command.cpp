@@ -18,13 +18,13 @@ namespace {
 constexpr const char* usage = R"(Usage: candor embed RECIPE.toml [options]
        mpirun -n RANKS candor embed RECIPE.toml [options]
 
-Makes the feature files of a study from images: RECIPE.toml names the study, where the images of its datasets are,
-and what each of its encoders sees of them. Where a dataset has erased and boxes, features of the images with the
-evidence filled in are made too. The rows are the same bits on any number of ranks and threads.
-Ended before its time, the same command goes on where it was, from FILE.journal beside each feature file. On SIGUSR1,
-SIGTERM and SIGINT it keeps what is finished within seconds and ends with code 75.
-IDX files and the built-in encoders are always there; TorchScript, and PNG, JPEG, TIFF and DICOM images, where candor
-was built with -DCANDOR_WITH_EMBED=ON (Debian: libtorch-dev and libopencv-imgcodecs-dev).
+Makes the feature files of a study from images: RECIPE.toml names the study, where the images of its datasets
+are, and what each of its encoders sees of them. Where a dataset has erased and boxes, features of the images
+with the evidence filled in are made too. The rows are the same bits on any number of ranks and threads.
+Ended before its time, the same command goes on where it was, from FILE.journal beside each feature file. On
+SIGUSR1, SIGTERM and SIGINT it keeps what is finished within seconds and ends with code 75.
+IDX files and the built-in encoders are always there; TorchScript, and PNG, JPEG, TIFF and DICOM images, where
+candor was built with -DCANDOR_WITH_EMBED=ON (Debian: libtorch-dev and libopencv-imgcodecs-dev).
 )";
 
 }  // namespace
