@@ -8,6 +8,7 @@
 #include "candor/base/log.hpp"
 #include "candor/base/text.hpp"
 #include "candor/embed/embed_mpi.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::app {
 
@@ -30,6 +31,7 @@ candor was built with -DCANDOR_WITH_EMBED=ON (Debian: libtorch-dev and libopencv
 }  // namespace
 
 int embed_command(const std::vector<std::string>& arguments) {
+    parallel::note_signals();  // before MPI starts, which takes its time
     embed::EmbedOptions embed;
     embed.stop_at = before_slurm_ends();
     std::string only, type = "float32", on_bad = "error";

@@ -8,12 +8,14 @@
 #include "candor/base/log.hpp"
 #include "candor/base/memory.hpp"
 #include "candor/campaign/run.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::app {
 
 namespace po = boost::program_options;
 
 int run_command(const std::vector<std::string>& arguments) {
+    parallel::note_signals();  // before MPI starts, which takes its time
     campaign::RunOptions run;
     run.stop_at = before_slurm_ends();
     CommonOptions common;

@@ -238,18 +238,22 @@ std::string exhibit_latex(const Exhibit& exhibit) {
                "\\end{longtable}}\n";
     }
     const char* const environment = exhibit.columns.size() > 5 ? "table*" : "table";
+    const bool wide = exhibit.columns.size() > 8;
     return out + "\\begin{" + environment + "}\n\\centering" +
-           (exhibit.columns.size() > 7 ? "\\footnotesize" : "\\small") + "\n" + caption +
-           "\n\\begin{tabular}{" + columns + "}\n" + head + body + "\\bottomrule\n\\end{tabular}\n\\end{" +
-           environment + "}\n";
+           (wide                         ? "\\scriptsize\\setlength{\\tabcolsep}{2.5pt}"
+            : exhibit.columns.size() > 7 ? "\\footnotesize"
+                                         : "\\small") +
+           "\n" + caption + "\n\\begin{tabular}{" + columns + "}\n" + head + body +
+           "\\bottomrule\n\\end{tabular}\n\\end{" + environment + "}\n";
 }
 
 std::string exhibit_html(const Exhibit& exhibit) {
     std::string out = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" +
-                      html_text(exhibit.title) + "\">\n<table id=\"" + exhibit.name + "\">\n<caption><b>" +
-                      html_text(exhibit.title) + "</b> " + html_text(exhibit.caption);
+                      html_text(exhibit.title) + "\">\n<table id=\"" + exhibit.name +
+                      "\">\n<caption><span><b>" + html_text(exhibit.title) + "</b> " +
+                      html_text(exhibit.caption);
     for (const std::string& note : exhibit.notes) out += ' ' + html_text(note);
-    out += "</caption>\n<thead><tr>";
+    out += "</span></caption>\n<thead><tr>";
     for (const ExhibitColumn& column : exhibit.columns)
         out += std::string("<th scope=\"col\"") + (is_text(column) ? "" : " class=\"n\"") + '>' +
                html_text(column.title) + "</th>";

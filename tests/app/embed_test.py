@@ -15,7 +15,8 @@ import unittest
 import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks
+
 SIDE = 12
 STUDY = """
 [study]
@@ -116,8 +117,7 @@ class Images:
             f.write(text)
 
     def words(self, ranks, *options):
-        launch = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] if ranks > 1 else []
-        return launch + [CANDOR, "embed", self.path("recipe.toml"), *options]
+        return on_ranks(ranks, CANDOR, "embed", self.path("recipe.toml"), *options)
 
     def embed(self, ranks=1, *options):
         return subprocess.run(self.words(ranks, *options), capture_output=True, text=True, timeout=120)
@@ -149,7 +149,7 @@ class Embed(unittest.TestCase):
 
     def refused(self, code, *parts, options=(), ranks=1):
         done = self.images.embed(ranks, *options)
-        errors = [line for line in done.stderr.splitlines() if line.startswith("candor: error: ")]
+        errors = errors_in(done)
         self.assertEqual((done.returncode, len(errors)), (code, 1), done.stderr)
         for part in parts:
             self.assertIn(part, errors[0])

@@ -250,6 +250,16 @@ class Heads(InFolder):
         for score in head_results.SCORES[1:]:
             self.assertEqual(families[f"impurity less {score}", "chest"]["m"], 12)
 
+    def test_risk_coverage(self):
+        expected = head_results.risk_rows(self.heads, self.thresholds, 20)
+        self.assertEqual(len(expected), (3 + 1) * 9 * 20)
+        rows = [dict(zip(record.dtype.names, record)) for record in self.file["tables/risk_coverage"][:]]
+        self.assertEqual(len(rows), len(expected))
+        for row in rows:
+            key = row["level"].decode(), row["encoder"].decode(), row["score"].decode(), round(20 * row["coverage"])
+            self.close(row["risk"], expected[key], 1e-13, key)
+            self.assertEqual(row["cells"], 12 if key[0] == "task" else 4)
+
     def test_selection(self):
         results = candor_reference.run(os.path.join(self.folder, "training.toml"))
         findings = results["chest"][0]["findings"]

@@ -164,4 +164,41 @@ BOOST_AUTO_TEST_CASE(a_journal_is_gone_on_with_only_for_what_it_was_begun_for) {
     BOOST_TEST(!anew.goes_on());
 }
 
+// Without its begun-for, whole, nobody knows what finished work is of: it is neither used nor thrown away.
+BOOST_AUTO_TEST_CASE(work_of_unknown_origin_is_kept_and_not_gone_on_with) {
+    const std::vector<neighbors::Encounter> met = {{0, 0}};
+    for (const bool missing : {true, false}) {
+        const SharedJournal folder;
+        const std::string begun = folder.folder() + "/" + campaign::begun_for;
+        const auto spoil = [&] {
+            world().barrier();
+            if (world().rank() == 0 && missing) std::filesystem::remove(begun);
+            if (world().rank() == 0 && !missing)
+                std::filesystem::resize_file(begun, std::filesystem::file_size(begun) - 1);
+            world().barrier();
+        };
+        // Begun and ended before anything was kept: there is nothing to lose.
+        { const SearchJournal nothing(world(), folder.output(), ours, 64, false, silent); }
+        spoil();
+        {
+            SearchJournal journal(world(), folder.output(), ours, 64, false, silent);
+            BOOST_TEST(!journal.goes_on());
+            journal.kept(Search::matched, 0, met, {});
+        }
+        spoil();
+        if (world().rank() == 0) {
+            BOOST_CHECK_EXCEPTION(SearchJournal(world(), folder.output(), ours, 64, false, silent),
+                                  MachineError,
+                                  [&](const MachineError& error) { return error.subject() == begun; });
+        } else {
+            BOOST_CHECK_THROW(SearchJournal(world(), folder.output(), ours, 64, false, silent),
+                              parallel::Echo);
+        }
+        BOOST_TEST(campaign::journal_names(folder.folder()).size() ==
+                   static_cast<std::size_t>(world().size()));
+        const SearchJournal anew(world(), folder.output(), ours, 64, true, silent);
+        BOOST_TEST(!anew.goes_on());
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

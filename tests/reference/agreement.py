@@ -1,13 +1,13 @@
 """Runs the program on a study and compares everything it wrote with the reference."""
 
 import math
-import os
 import subprocess
 
 import h5py
 import numpy as np
 
 from reference import candor_reference as reference
+from testing.program import CANDOR, on_ranks
 
 # Integers are compared exactly. Ratios of integers below 2^53 differ by the rounding of one or two divisions;
 # means over findings, interpolated quantiles and Benjamini-Hochberg add a handful of roundings of numbers up
@@ -48,9 +48,7 @@ def cosine_tolerance(dimension):
 
 def run_candor(study, out, *options, ranks=1):
     """The program's results file of a study; its messages on failure."""
-    command = [os.environ["CANDOR"], "run", study, "-o", out, *options]
-    if ranks > 1:
-        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *command]
+    command = on_ranks(ranks, CANDOR, "run", study, "-o", out, *options)
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise AssertionError(f"{' '.join(command)}\nexit {done.returncode}\n{done.stderr}")

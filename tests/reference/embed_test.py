@@ -9,6 +9,8 @@ import unittest
 import h5py
 import numpy as np
 
+from testing.program import CANDOR, on_ranks
+
 try:
     import PIL.Image
     import torch
@@ -20,7 +22,6 @@ try:
 except ImportError:
     pydicom = None
 
-CANDOR = os.environ["CANDOR"]
 HAS_TORCH = "libtorch none" not in subprocess.run([CANDOR, "--version"], capture_output=True, text=True).stdout
 STUDY = """
 [study]
@@ -65,8 +66,7 @@ class Folder:
             f.write(STUDY.format(encoders="".join(f'[[encoder]]\nid = "{e}"\n' for e in encoders)))
         with open(self.path("recipe.toml"), "w") as f:
             f.write(RECIPE + "".join(f'[[encoder]]\nid = "{e}"\n{keys}\n' for e, keys in encoders.items()))
-        launch = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] if ranks > 1 else []
-        done = subprocess.run(launch + [CANDOR, "embed", self.path("recipe.toml"), "--overwrite", *options],
+        done = subprocess.run(on_ranks(ranks, CANDOR, "embed", self.path("recipe.toml"), "--overwrite", *options),
                               capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise AssertionError(done.stderr)

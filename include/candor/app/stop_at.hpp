@@ -11,7 +11,8 @@ namespace candor::app {
 
 using StopTime = std::optional<std::chrono::system_clock::time_point>;
 
-/// A minute before Slurm ends the job, where it says when that is.
+/// In good time before Slurm ends the job, where it says when that is. A job that is there still was given
+/// more time since it began, or is none of Slurm's any more: its signals will tell.
 StopTime before_slurm_ends();
 
 /// The value of --time-limit, counted from now. @throws UsageError when the command line is read.
