@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* records_suffix = ".rows";
-constexpr const char* made_from_name = "made-from";
 
 std::vector<std::string> record_names(const std::string& folder) {
     std::vector<std::string> names;

@@ -16,6 +16,9 @@
 
 namespace candor::embed {
 
+/// The file of a journal that says what its rows are made from.
+inline constexpr const char* made_from_name = "made-from";
+
 /// An item without a row, and why.
 struct Omission {
     std::int64_t item = 0;
