@@ -16,6 +16,7 @@
 #include "candor/app/bench_command.hpp"
 #include "candor/app/check_command.hpp"
 #include "candor/app/diff_command.hpp"
+#include "candor/app/embed_command.hpp"
 #include "candor/app/import_command.hpp"
 #include "candor/app/manual.hpp"
 #include "candor/app/options.hpp"
@@ -55,6 +56,8 @@ constexpr Command commands[] = {
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,
      "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
+    {"embed", candor::app::embed_command,
+     "RECIPE.toml             make feature files from images, the evidence erased too; over ranks"},
     {"synth", candor::app::synth_command,
      "--shape NAME -o DIR     write a synthetic study whose discordance rates are known"},
     {"bench", candor::app::bench_command,

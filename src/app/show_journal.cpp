@@ -16,6 +16,7 @@
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/campaign/journal_progress.hpp"
+#include "candor/embed/row_journal.hpp"
 #include "candor/report/table_format.hpp"
 #include "candor/store/output_lock.hpp"
 #include "candor/store/table_rows.hpp"
@@ -223,6 +224,10 @@ class Line {
 /// @throws UsageError where there is neither a journal nor, then to be looked at instead, are there
 /// results.
 void require_journal(const std::string& folder) {
+    std::error_code absent;
+    if (fs::exists(folder + '/' + embed::made_from_name, absent))
+        throw UsageError(
+            folder, "is what candor embed has kept of a feature file; the same candor embed goes on from it");
     if (fs::is_directory(folder)) return;
     throw UsageError(folder,
                      has_results(folder)

@@ -201,10 +201,10 @@ class Commands(unittest.TestCase):
         self.assertEqual(shown, listed.strip().split("there are ")[1].split(", "))
 
     def test_help_and_version(self):
-        for command in ("check", "plan", "run", "show", "report", "diff", "import", "pairs", "synth", "bench"):
+        for command in ("check", "plan", "run", "show", "report", "diff", "import", "pairs", "embed", "synth", "bench"):
             self.assertIn("--help", run(f"candor {command} --help", "/"))
         version = run("candor --version", "/")
-        for word in ("candor ", "commit ", "compiler ", "blas ", "hdf5 ", "mpi "):
+        for word in ("candor ", "commit ", "compiler ", "blas ", "hdf5 ", "mpi ", "libtorch "):
             self.assertIn("\n" + word, "\n" + version)
 
     def test_an_installed_candor_runs_from_anywhere(self):
