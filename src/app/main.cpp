@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "candor/app/bench_command.hpp"
+#include "candor/app/calibrate_command.hpp"
 #include "candor/app/check_command.hpp"
 #include "candor/app/diff_command.hpp"
 #include "candor/app/embed_command.hpp"
@@ -60,6 +61,8 @@ constexpr Command commands[] = {
      "RECIPE.toml             make feature files from images, the evidence erased too; over ranks"},
     {"synth", candor::app::synth_command,
      "--shape NAME -o DIR     write a synthetic study whose discordance rates are known"},
+    {"calibrate", candor::app::calibrate_command,
+     "[-o OUT.h5] [--quick]   prove on this machine that chance is one half and that tests hold their size"},
     {"bench", candor::app::bench_command,
      "                        measure candor beside the matrix products of this machine"},
 };
@@ -70,7 +73,7 @@ std::string usage() {
         "Usage: candor COMMAND [options]\n\n";
     for (const Command& command : commands) {
         const std::string name = command.name;
-        text += "  candor " + name + std::string(8 - name.size(), ' ') + command.purpose + "\n";
+        text += "  candor " + name + std::string(10 - name.size(), ' ') + command.purpose + "\n";
     }
     return text +
            "\n  candor COMMAND --help    the options of a command\n  candor --version         what this "

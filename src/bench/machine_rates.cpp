@@ -25,6 +25,7 @@
 #include "candor/campaign/search_plan.hpp"
 #include "candor/campaign/work.hpp"
 #include "candor/instruments/blind_set.hpp"
+#include "candor/instruments/permutations.hpp"
 #include "candor/instruments/retention.hpp"
 #include "candor/instruments/summary.hpp"
 #include "candor/instruments/tally.hpp"
@@ -69,15 +70,14 @@ struct Searched {
     double build = 0, load = 0, meet = 0, decide = 0;
 };
 
-Searched search(const neighbors::RowSource& rows, std::span<const neighbors::Question> questions, int k,
-                std::span<const std::int64_t> places) {
+Searched search(const neighbors::RowSource& rows, std::span<const neighbors::Question> questions,
+                double asked, int k, std::span<const std::int64_t> places) {
     const neighbors::SearchOptions options;
     Searched of;
     of.rows = of.context_rows = static_cast<double>(rows.rows());
     of.looked_at = static_cast<double>(neighbors::rows_looked_at(rows.rows()));
     of.lists = static_cast<double>(questions.size());
-    for (const neighbors::Question& question : questions)
-        of.asked += static_cast<double>(question.queries.size());
+    of.asked = asked;
     const auto encounters = neighbors::encounters_of(rows.rows(), questions, options, places);
     for (const neighbors::Encounter& one : encounters) of.products += one.products;
 
@@ -110,9 +110,9 @@ Searched search(const neighbors::RowSource& rows, std::span<const neighbors::Que
 /// A context of the made study.
 std::vector<neighbors::Question> questions_of(const campaign::TaskWork& work) {
     std::vector<neighbors::Question> questions;
-    for (const study::Cell& cell : work.cells) {
-        if (!cell.scored()) continue;
-        const auto own = campaign::questions_of(cell);
+    for (std::size_t c = 0; c < work.cells.size(); ++c) {
+        if (!work.cells[c].scored()) continue;
+        const auto own = campaign::questions_of(work, c);
         questions.insert(questions.end(), own.begin(), own.end());
     }
     return questions;
@@ -121,7 +121,12 @@ std::vector<neighbors::Question> questions_of(const campaign::TaskWork& work) {
 Searched search(const campaign::Inputs& inputs, const campaign::TaskWork& work, std::size_t encoder) {
     auto features = std::make_shared<campaign::EncoderFeatures>(inputs, encoder);
     const campaign::ContextRows rows(features, work.pool, work.contexts.front().rows);
-    return search(rows, questions_of(work), inputs.study.op.k, campaign::places_of(work, 0));
+    double asked = 0;
+    for (std::size_t c = 0; c < work.cells.size(); ++c) {
+        if (work.cells[c].scored())
+            asked += campaign::asked_of(campaign::questions_of(work, c), inputs.study.op.k);
+    }
+    return search(rows, questions_of(work), asked, inputs.study.op.k, campaign::places_of(work, 0));
 }
 
 void measure_search(const campaign::Inputs& inputs, const std::vector<campaign::TaskWork>& work,
@@ -233,6 +238,41 @@ void measure_bootstrap(campaign::MachineRates& rates) {
                     (times * campaign::statistics_of_a_summary * resamples);
 }
 
+/// A word of permutations of a made cell, read off lists at random.
+double measure_worlds() {
+    constexpr std::int64_t rows = 4000;
+    constexpr int k = 5;
+    const Stream made(0, "rates/worlds", 0);
+    std::vector<instruments::LabelledRow> labelled;
+    for (std::int32_t i = 0; i < rows; ++i) {
+        instruments::LabelledRow row;
+        row.label = static_cast<std::int8_t>(i % 2);
+        row.patient = row.identity = i;
+        labelled.push_back(row);
+    }
+    instruments::RoleRules rules;
+    rules.k = k;
+    const instruments::Participants participants(labelled, rules);
+    std::vector<instruments::NearList> lists(static_cast<std::size_t>(rows));
+    std::uint64_t at = 0;
+    for (instruments::NearList& list : lists) {
+        // A row may stand on a list twice here, or on its own: that takes no longer.
+        for (std::int64_t i = 0; i < participants.list_length(); ++i) {
+            list.row.push_back(static_cast<std::int32_t>(made.below(at++, rows)));
+            list.cosine.push_back(1 - static_cast<double>(i) / rows);
+        }
+        list.whole = true;
+    }
+    return seconds([&] {
+               const auto roles = participants.permuted(0, "rates", 0, instruments::worlds_a_word);
+               for (std::size_t i = 0; i < lists.size(); ++i)
+                   instruments::lacks(lists[i], static_cast<std::int64_t>(i), roles, participants.unit(), k);
+               instruments::count_worlds(lists, roles, participants.unit(), k, instruments::worlds_a_word,
+                                         true, participants.positives());
+           }) /
+           static_cast<double>(rows * instruments::worlds_a_word);
+}
+
 /// Cells of few positives counted under several encoders, what they found made up: what is left beside the
 /// parts that grow with the cells.
 double measure_tally(const parallel::Communicator& world, const campaign::Inputs& inputs,
@@ -247,7 +287,7 @@ double measure_tally(const parallel::Communicator& world, const campaign::Inputs
         for (std::size_t c = 0; c < work.cells.size(); ++c) {
             const study::Cell& cell = work.cells[c];
             if (!cell.scored()) continue;
-            campaign::Found one{work.task, encoder, c, {}, {{}}};
+            campaign::Found one{work.task, encoder, c, {}, {{}}, {}, {}, {}};
             for (std::int64_t q = 0; q < std::ssize(cell.queries); ++q) {
                 one.primary.push_back({made.uniform(at), made.uniform(at + 1), 0.5});
                 if (q < cell.positive_queries)
@@ -354,6 +394,7 @@ campaign::MachineRates measure_once(const parallel::Communicator& world, double 
     measure_search(inputs, work, dimensions, rates);
     log.detail("measuring the bootstrap");
     measure_bootstrap(rates);
+    rates.world = measure_worlds();
     rates.tally = measure_tally(world, inputs, work[0], rates);
     measure_overlap(rates);
     rates.retention = measure_retention();

@@ -205,11 +205,83 @@ void compare_mpi(const parallel::Communicator& world, std::vector<Pair>& pairs, 
     }
 }
 
+// ---- the same of permuted labels ----
+
+/// The blind sets of one finding in every permutation: by encoder, permutation and context, a bit a positive.
+struct PermutedSets {
+    std::int64_t permutations = 0, words = 0;
+    std::vector<std::int64_t> first_word, populations;  // of each context
+    std::vector<std::uint64_t> bits;
+
+    const std::uint64_t* of(std::int64_t encoder, std::int64_t permutation, std::size_t context) const {
+        return bits.data() + (encoder * permutations + permutation) * words + first_word[context];
+    }
+};
+
+/// Brought together from the ranks that permuted its cells; the same on all.
+PermutedSets permuted_mpi(const parallel::Communicator& world, const study::Study& study,
+                          const TaskWork& work, const FindingSets& finding, const std::vector<Found>& owned) {
+    PermutedSets sets;
+    sets.permutations = study.test.permutations;
+    for (const std::size_t c : finding.cells) {
+        sets.first_word.push_back(sets.words);
+        sets.populations.push_back(work.cells[c].positive_queries);
+        sets.words += (work.cells[c].positive_queries + 63) / 64;
+    }
+    sets.bits.resize(static_cast<std::size_t>(finding.sets.encoders() * sets.permutations * sets.words));
+    for (const Found& one : owned) {
+        const auto at = std::ranges::find(finding.cells, one.cell);
+        if (one.work != finding.work || at == finding.cells.end() || !one.worlds.present()) continue;
+        const auto context = static_cast<std::size_t>(at - finding.cells.begin());
+        for (std::int64_t p = 0; p < sets.permutations; ++p) {
+            const std::int64_t to =
+                (static_cast<std::int64_t>(one.encoder) * sets.permutations + p) * sets.words +
+                sets.first_word[context];
+            std::copy_n(one.worlds.blind.begin() + p * one.worlds.words, one.worlds.words,
+                        sets.bits.begin() + to);
+        }
+    }
+    // An encoder's words are filled on the one rank that permuted the cell and are 0 on the others.
+    world.sum({reinterpret_cast<std::int64_t*>(sets.bits.data()), sets.bits.size()});
+    return sets;
+}
+
+/// Fills the relabel null of the pairs at the finding level, on rank 0.
+void relabel_mpi(const parallel::Communicator& world, const study::Study& study,
+                 const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
+                 std::vector<Pair>& pairs) {
+    if (study.test.permutations == 0) return;
+    for (std::size_t first = 0; first < pairs.size();) {
+        const Level* const level = pairs[first].level;
+        std::size_t end = first;
+        while (end < pairs.size() && pairs[end].level == level) ++end;
+        if (level->finding) {
+            const FindingSets& finding = *level->parts.front();
+            const PermutedSets sets = permuted_mpi(world, study, work[level->work], finding, owned);
+            for_each_on_threads(
+                threads, world.rank() == 0 ? static_cast<std::int64_t>(end - first) : 0, [&](std::int64_t i) {
+                    Pair& pair = pairs[first + static_cast<std::size_t>(i)];
+                    std::vector<instruments::ContextOverlap> permuted;
+                    for (std::int64_t p = 0; p < sets.permutations; ++p) {
+                        for (std::size_t c = 0; c < sets.populations.size(); ++c)
+                            permuted.push_back(instruments::overlap_of(
+                                sets.populations[c], sets.of(pair.a, p, c), sets.of(pair.b, p, c)));
+                    }
+                    pair.overlap.relabel =
+                        instruments::relabel_null(finding.sets.overlaps(pair.a, pair.b), permuted);
+                });
+        }
+        first = end;
+    }
+}
+
 struct Null {
     const char* name;
     OverlapNull PairOverlap::*figures;
 };
-constexpr Null nulls[] = {{"pooled", &PairOverlap::pooled}, {"stratified", &PairOverlap::stratified}};
+constexpr Null nulls[] = {{"pooled", &PairOverlap::pooled},
+                          {"stratified", &PairOverlap::stratified},
+                          {"relabel", &PairOverlap::relabel}};
 
 /// One pair at one level under one null.
 struct OverlapLine {
@@ -265,7 +337,12 @@ struct TaskTests {
 
 TaskTests tests_of(const study::Study& study, const study::Task& task, std::span<const Pair> pairs,
                    const Null& null) {
-    TaskTests tests{{"blind-set overlap, " + std::string(null.name), task.id, "hypergeometric", {}, 0}, {}};
+    TaskTests tests{{"blind-set overlap, " + std::string(null.name),
+                     task.id,
+                     null.figures == &PairOverlap::relabel ? "permutation" : "hypergeometric",
+                     {},
+                     0},
+                    {}};
     for (const Pair& pair : pairs) {
         if (pair.level->finding) tests.family.p.push_back((pair.overlap.*null.figures).p);
     }
@@ -464,6 +541,7 @@ BlindSetResults blind_sets_mpi(const parallel::Communicator& world, const study:
     const std::vector<Level> levels = levels_of(work, all);
     std::vector<Pair> pairs = pairs_of(levels);
     compare_mpi(world, pairs, threads, log);
+    relabel_mpi(world, study, work, owned, threads, pairs);
     if (world.rank() != 0) return {};
 
     std::vector<OverlapLine> overlaps;

@@ -55,26 +55,30 @@ double real(std::int64_t count) {
     return static_cast<double>(count);
 }
 
-/// Lists of a cell beyond its first two, under other rules and draws, have mostly the neighbours of the
-/// first: they were looked at already.
-constexpr double share_of_further_lists = 0.4;
+/// Rows of a cell times the worlds that are read off their lists.
+double rows_read(const study::Study& study, const ListedCell& listed) {
+    if (!listed.has_lists()) return 0;
+    return real(listed.participants.size()) * real(study.test.permutations) +
+           real(std::ssize(listed.query)) * real(instruments::wide_draws);
+}
 
-CensusShape shape_of(const TaskWork& work, const SearchGroup& group) {
+CensusShape shape_of(const study::Study& study, const TaskWork& work, const SearchGroup& group) {
+    const int k = study.op.k;
     const std::int64_t rows = std::ssize(work.contexts[static_cast<std::size_t>(group.context)].rows);
-    CensusShape shape{rows, 0, 0, 0};
+    CensusShape shape{rows, 0, 0, 0, 0};
     std::vector<bool> takes_part(static_cast<std::size_t>(rows));
-    const auto add = [&](const neighbors::Question& question, double share) {
+    const auto add = [&](const neighbors::Question& question) {
         ++shape.lists;
-        shape.asked += share * real(std::ssize(question.queries));
         for (const ContextRow row : question.queries) takes_part[static_cast<std::size_t>(row.value)] = true;
         const std::int64_t longest = neighbors::longest_reach(question);
         for (std::int64_t i = 0; i < longest; ++i)
             takes_part[static_cast<std::size_t>(question.list[static_cast<std::size_t>(i)].value)] = true;
     };
     for (const std::size_t cell : group.cells) {
-        const std::vector<neighbors::Question> questions = questions_of(work.cells[cell]);
-        for (std::size_t q = 0; q < questions.size(); ++q)
-            add(questions[q], q < 2 ? 1 : share_of_further_lists);
+        const std::vector<neighbors::Question> questions = questions_of(work, cell);
+        for (const neighbors::Question& question : questions) add(question);
+        shape.asked += asked_of(questions, k);
+        if (!work.listed.empty()) shape.read += rows_read(study, work.listed[cell]);
     }
     shape.rows = std::ranges::count(takes_part, true);
     return shape;
@@ -83,13 +87,25 @@ CensusShape shape_of(const TaskWork& work, const SearchGroup& group) {
 std::vector<neighbors::Question> questions_of_group(const TaskWork& work, const SearchGroup& group) {
     std::vector<neighbors::Question> questions;
     for (const std::size_t cell : group.cells) {
-        const auto own = questions_of(work.cells[cell]);
+        const auto own = questions_of(work, cell);
         questions.insert(questions.end(), own.begin(), own.end());
     }
     return questions;
 }
 
 }  // namespace
+
+double asked_of(std::span<const neighbors::Question> questions, int k) {
+    // Lists of a cell beyond its first two, under other rules and draws or of permutations, have mostly the
+    // neighbours of the first: they were looked at already.
+    constexpr double share_of_further_lists = 0.4;
+    double asked = 0;
+    for (std::size_t q = 0; q < questions.size(); ++q) {
+        const double longer = questions[q].k > 0 ? real(questions[q].k) / real(k) : 1;
+        asked += (q < 2 ? 1 : share_of_further_lists) * longer * real(std::ssize(questions[q].queries));
+    }
+    return asked;
+}
 
 const StageForecast* Forecast::stage(const std::string& name) const {
     const auto at = std::ranges::find(stages, name, &StageForecast::name);
@@ -127,7 +143,7 @@ Player::Player(const PlannedStudy& study, const MachineRates& rates) : study_(st
         const std::pair size(at->second, doubles ? -dimension : dimension);
         if (is_new || !memory.contains(size)) {
             const auto questions = questions_of_group(work, group);
-            if (is_new) shapes_.push_back(campaign::shape_of(work, group));
+            if (is_new) shapes_.push_back(campaign::shape_of(of(), work, group));
             memory.emplace(size, std::pair(neighbors::full_memory(shapes_[at->second].rows, dimension,
                                                                   doubles, questions, of().op.k, options),
                                            neighbors::least_memory(rows, dimension, doubles, questions,
@@ -161,6 +177,7 @@ Forecast Player::play(int ranks) {
     play_start(forecast);
     play_audit(forecast);
     play_search(forecast);
+    play_permute(forecast);
     play_count(forecast);
     play_overlap(forecast);
     play_retention(forecast);
@@ -306,6 +323,8 @@ void Player::play_search(Forecast& forecast) const {
             if (shared[g] && owners.insert(rank).second && last_shared[rank] != g) make(rank, g, deciding);
             (shared[g] ? deciding : meeting).add(rank, a_panel);
         }
+        if (!shared[g] && !plan_.owner[g].empty())
+            meeting.add(static_cast<std::size_t>(plan_.owner[g].front()), shape_of(g).read * rates_.world);
     }
 
     StageForecast& stage = begin(forecast, "search");
@@ -319,6 +338,24 @@ void Player::play_search(Forecast& forecast) const {
     forecast.idle = std::ranges::count(at_group, none);
     forecast.most_read = std::ranges::max(bytes);
     forecast.bytes_read += std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
+/// Cells that several ranks searched are permuted where they are counted; the others by then have been.
+void Player::play_permute(Forecast& forecast) const {
+    OnRanks ranks(forecast.ranks);
+    const auto owner = counting_owners(of(), study_.work, forecast.ranks);
+    const std::vector<bool> shared = shared_groups(plan_);
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) {
+        const SearchGroup& group = plan_.groups[g];
+        const TaskWork& work = study_.work[group.work];
+        if (!shared[g] || work.listed.empty()) continue;
+        for (const std::size_t cell : group.cells) {
+            const int rank =
+                owner(group.work, group.encoder, static_cast<std::size_t>(work.cells[cell].finding));
+            ranks.add(static_cast<std::size_t>(rank), rows_read(of(), work.listed[cell]) * rates_.world);
+        }
+    }
+    ranks.into(begin(forecast, "permute"));
 }
 
 /// Each (encoder, finding) is counted by the rank that a run gives it to; whoever counts draws all weights.
@@ -500,7 +537,7 @@ void Player::play_training(Forecast& forecast) const {
         const auto rank = static_cast<std::size_t>(training_plan_.rank[t]);
         ranks.add(rank, task.encounter.products * rates.product);
         if (task.group != last)
-            ranks.add(rank, campaign::shape_of(work, group).asked * (rates.fill + rates.decide));
+            ranks.add(rank, campaign::shape_of(of(), work, group).asked * (rates.fill + rates.decide));
         last = task.group;
         flops += task.flops;
     }
@@ -570,10 +607,11 @@ void Player::play_memory(Forecast& forecast) const {
         census[rank] = std::max(census[rank], full_memory_[plan_.tasks[t].group]);
         least[rank] = std::max(least[rank], least_memory_[plan_.tasks[t].group]);
     }
-    const HeldMemory held = held_memory(of(), study_.work, forecast.ranks);
+    const HeldMemory held = held_memory(of(), study_.work, plan_, forecast.ranks);
     for (std::size_t rank = 0; rank < count; ++rank)
-        forecast.memory =
-            std::max(forecast.memory, held.found[rank] + std::max(census[rank], held.counted[rank]));
+        forecast.memory = std::max(forecast.memory,
+                                   held.found[rank] + std::max({census[rank] + held.lists[rank],
+                                                                held.delivered[rank], held.counted[rank]}));
     const std::int64_t heads =
         head_memory(of(), study_.work, study_.heads, study_.dimensions, forecast.ranks, 1);
     forecast.memory = std::max(forecast.memory, std::ranges::max(held.found) + heads);

@@ -19,6 +19,7 @@ struct Counting {
     CellResult result;
     std::size_t finding = 0;
     std::int64_t discordant = 0, ties = 0;  // draw 0
+    const CellWorlds* worlds = nullptr;     // of the primary rule
     instruments::CellCounter counter;
     std::vector<instruments::Counts> resampled;
 };
@@ -82,6 +83,7 @@ void add_counters(const TaskWork& work, const Found& cases, std::vector<Counting
              static_cast<std::size_t>(cell.finding),
              first_discordant,
              first_ties,
+             primary ? &cases.worlds : nullptr,
              instruments::CellCounter(patient, discordant.view(), ties.view(), margin, cell.positive_queries),
              {}});
     }
@@ -101,14 +103,18 @@ std::int64_t patients_of(const TaskWork& work, const study::Cell& cell) {
 void put_tally(ByteWriter& out, const instruments::Tally& tally) {
     out.put(tally.observed);
     out.put(std::span<const std::int64_t>(tally.discordant_by_draw));
-    out.put(std::span<const instruments::Counts>(tally.resampled));
+    out.put(tally.unpermuted);
+    for (const auto* counts : {&tally.resampled, &tally.permuted, &tally.subsampled})
+        out.put(std::span<const instruments::Counts>(*counts));
 }
 
 instruments::Tally get_tally(ByteReader& in) {
     instruments::Tally tally;
     tally.observed = in.get<instruments::Counts>();
     tally.discordant_by_draw = in.get_many<std::int64_t>();
-    tally.resampled = in.get_many<instruments::Counts>();
+    tally.unpermuted = in.get<instruments::Counts>();
+    for (auto* counts : {&tally.resampled, &tally.permuted, &tally.subsampled})
+        *counts = in.get_many<instruments::Counts>();
     return tally;
 }
 
@@ -164,8 +170,8 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
     std::vector<std::vector<Counting>> counting(work.size());
     double total = 0;
     for (std::size_t w = 0; w < work.size(); ++w) {
-        for (const Found& found : owned) {
-            if (found.work == w) add_counters(work[w], found, counting[w]);
+        for (const Found& cases : owned) {
+            if (cases.work == w) add_counters(work[w], cases, counting[w]);
         }
         total += static_cast<double>(counting[w].size()) * static_cast<double>(study.bootstrap.resamples);
     }
@@ -180,6 +186,11 @@ Counted count_mpi(const parallel::Communicator& world, const study::Study& study
             const study::Cell& cell = work[w].cells[one.result.cell];
             instruments::Tally tally = one.counter.observed();
             tally.resampled = std::move(one.resampled);
+            if (one.worlds != nullptr) {
+                tally.unpermuted = one.worlds->observed;
+                tally.permuted = one.worlds->permuted;
+                tally.subsampled = one.worlds->subsampled;
+            }
             one.result.summary =
                 instruments::summarise(tally, patients_of(work[w], cell), study.bootstrap.confidence);
             one.result.summary.discordant = one.discordant;

@@ -37,6 +37,7 @@ constexpr Named numbers[] = {
     {"audit_value", &MachineRates::audit_value, "a feature read and looked at"},
     {"audit_row", &MachineRates::audit_row, "a row of a feature file joined by its id"},
     {"build", &MachineRates::build, "a row of a census and a list"},
+    {"world", &MachineRates::world, "a row in a permutation, read off its list"},
     {"counting", &MachineRates::counting, "a case made ready for the resamples"},
     {"draw", &MachineRates::draw, "a patient in a resample"},
     {"sum", &MachineRates::sum, "a row in a resample, in a rate"},

@@ -25,8 +25,11 @@ void put_rate(Rows& rows, const LevelSummary& s) {
     rows.put("discordant", s.discordant);
     rows.put("ties", s.ties);
     put_estimate(rows, "d", "d_low", "d_high", s.d);
+    rows.put("d_wide_low", s.d_wide.low);
+    rows.put("d_wide_high", s.d_wide.high);
     rows.put("rate_mid", s.rate_mid);
     rows.put("n_boot_valid", s.d.valid);
+    rows.put("n_wide_valid", s.d_wide.valid);
     rows.put("few_patients", s.few_patients);
     rows.put("all_equal", s.d.all_equal);
     rows.put("bound_low", s.bound_low);
@@ -37,7 +40,19 @@ void put_rate(Rows& rows, const LevelSummary& s) {
 
 void put_auroc(Rows& rows, const LevelSummary& s) {
     put_estimate(rows, "margin_auroc", "margin_auroc_low", "margin_auroc_high", s.margin_auroc);
+    rows.put("margin_auroc_wide_low", s.margin_auroc_wide.low);
+    rows.put("margin_auroc_wide_high", s.margin_auroc_wide.high);
     rows.put("margin_auroc_n_boot_valid", s.margin_auroc.valid);
+}
+
+/// What the statistics are where labels say nothing, and the tests against it by rank.
+void put_null(Rows& rows, const LevelSummary& s) {
+    rows.put("null_mean", s.null.mean);
+    rows.put("null_sd", s.null.sd);
+    rows.put("rank_p", s.null.rank_p);
+    rows.put("margin_null_mean", s.margin_null.mean);
+    rows.put("margin_null_sd", s.margin_null.sd);
+    rows.put("margin_rank_p", s.margin_null.rank_p);
 }
 
 void put_accuracy(Rows& rows, const LevelSummary& s) {
@@ -110,6 +125,7 @@ void put_cell(Rows& rows, const study::Study& study, const TaskWork& work, const
     put_rate(rows, result.summary);
     put_auroc(rows, result.summary);
     put_accuracy(rows, result.summary);
+    put_null(rows, result.summary);
     put_cap(rows, result.cap, {"cap_q1", "cap_median", "cap_q3"});
     put_cap(rows, result.cap1, {"cap1_q1", "cap1_median", "cap1_q3"});
 }
@@ -134,9 +150,20 @@ struct FindingTables {
 void put_findings_of_task(FindingTables& tables, const study::Study& study, const TaskWork& work,
                           const std::vector<const FindingResult*>& results) {
     const study::Task& task = study.tasks[work.task];
+    const bool permuted = study.test.permutations > 0;
     TestFamily discordance = TestFamily::bootstrap("discordance against chance", task.id);
     TestFamily margin = TestFamily::bootstrap("margin AUROC against chance", task.id);
+    if (permuted) {
+        discordance.test = margin.test = "permutation";
+        discordance.smallest_p = margin.smallest_p = 0;
+    }
     for (const FindingResult* result : results) {
+        if (permuted) {
+            const LevelSummary summary = instruments::summarise(result->tally, 0, study.bootstrap.confidence);
+            discordance.p.push_back(summary.null.p);
+            margin.p.push_back(summary.margin_null.p);
+            continue;
+        }
         discordance.add(instruments::replicates(result->tally, &Counts::rate_mid), 0.5);
         margin.add(instruments::replicates(result->tally, &Counts::margin_auroc), 0.5);
     }
@@ -162,7 +189,7 @@ void put_findings_of_task(FindingTables& tables, const study::Study& study, cons
         rows.put("negative_queries", sums.negative_queries);
         rows.put("patients", sums.patients);
         put_rate(rows, summary);
-        rows.put("test", std::string("bootstrap"));
+        rows.put("test", discordance.test);
         put_verdict(rows, verdicts[i]);
         put_auroc(rows, summary);
         rows.put("margin_excludes_half", summary.margin_auroc.excludes_half());
@@ -170,6 +197,7 @@ void put_findings_of_task(FindingTables& tables, const study::Study& study, cons
         rows.put("margin_q", margin_verdicts[i].q);
         rows.put("margin_reject", margin_verdicts[i].reject);
         put_accuracy(rows, summary);
+        put_null(rows, summary);
     }
     tables.families.push_back(std::move(discordance));
     tables.families.push_back(std::move(margin));

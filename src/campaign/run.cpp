@@ -24,6 +24,7 @@
 #include "candor/campaign/heads_mpi.hpp"
 #include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
+#include "candor/campaign/permute.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
 #include "candor/campaign/retention_mpi.hpp"
@@ -179,10 +180,10 @@ std::int64_t least_census(const Prepared& prepared, const std::vector<TaskWork>&
     std::int64_t least = 0;
     for (const TaskWork& one : work) {
         std::map<std::int32_t, std::vector<neighbors::Question>> by_context;
-        for (const study::Cell& cell : one.cells) {
-            if (!cell.scored()) continue;
-            const auto asked = questions_of(cell);
-            auto& all = by_context[cell.context];
+        for (std::size_t c = 0; c < one.cells.size(); ++c) {
+            if (!one.cells[c].scored()) continue;
+            const auto asked = questions_of(one, c);
+            auto& all = by_context[one.cells[c].context];
             all.insert(all.end(), asked.begin(), asked.end());
         }
         for (const FeatureReport& report : prepared.audit.reports) {
@@ -213,10 +214,14 @@ void keep_within(const parallel::Communicator& world, const Prepared& prepared,
                  neighbors::SearchOptions& search) {
     if (budget == 0) return;
     const std::int64_t taken = resident_bytes() + memory_beside_search;
-    const HeldMemory held = held_memory(prepared.inputs.study, work, world.size());
+    const study::Study& study = prepared.inputs.study;
+    const SearchPlan plan =
+        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size());
+    const HeldMemory held = held_memory(study, work, plan, world.size());
     const std::int64_t later = std::max(heads.memory, least_census(prepared, heads.training, search));
     const std::int64_t most = taken + held.most(least_census(prepared, work, search), later);
-    search.memory = budget - taken - held.found[static_cast<std::size_t>(world.rank())];
+    const auto rank = static_cast<std::size_t>(world.rank());
+    search.memory = budget - taken - held.found[rank] - held.lists[rank];
     if (budget >= most) return;
     constexpr std::int64_t mib = std::int64_t{1} << 20;
     throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
@@ -262,6 +267,8 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     neighbors::SearchOptions search = search_options(watch.journal, threads);
     keep_within(world, prepared, work, heads, options.memory, search);
     searched.owned = search_work_mpi(world, prepared, study, work, search, watch, cost);
+    clock.begin("permute" + suffix);
+    permute(study, work, searched.owned, from_files(prepared.inputs, work), threads, watch.stop, watch.log);
     clock.begin("count" + suffix);
     searched.counted = count_mpi(world, study, work, searched.owned, threads, watch.stop, watch.log);
     return searched;

@@ -11,6 +11,7 @@
 #include "candor/base/bytes.hpp"
 #include "candor/base/error.hpp"
 #include "candor/campaign/encoder_features.hpp"
+#include "candor/campaign/permute.hpp"
 #include "candor/neighbors/census.hpp"
 
 namespace candor::campaign {
@@ -21,6 +22,26 @@ constexpr std::size_t sides = 2;
 
 std::int8_t sign_of(double margin) {
     return margin > 0 ? 1 : margin == 0 ? 0 : -1;
+}
+
+/// Moves the lists of a part to those of its whole cell.
+void take_lists(const TaskWork& work, FoundPart& part, Found& to) {
+    if (part.found.near.empty() && part.found.sides.empty()) return;
+    const ListedCell& listed = work.listed[part.found.cell];
+    to.near.resize(static_cast<std::size_t>(listed.participants.size()));
+    to.sides.resize(listed.query.size());
+    for (std::size_t i = 0; i < part.participant.size(); ++i)
+        to.near[static_cast<std::size_t>(part.participant[i])] = std::move(part.found.near[i]);
+    for (std::size_t i = 0; i < part.found.sides.size(); ++i)
+        to.sides[static_cast<std::size_t>(part.query[i])] = std::move(part.found.sides[i]);
+    part.participant = {};
+    part.found.near = {};
+    part.found.sides = {};
+}
+
+void take_primary(const FoundPart& part, Found& to) {
+    for (std::size_t i = 0; i < part.query.size(); ++i)
+        to.primary[static_cast<std::size_t>(part.query[i])] = part.found.primary[i];
 }
 
 /// A group's census and what it looks at.
@@ -42,7 +63,7 @@ class Searcher {
         std::vector<neighbors::Question> questions;
         std::vector<std::size_t> asked;
         for (const std::size_t cell : here.cells) {
-            const auto own = questions_of(work_[here.work].cells[cell]);
+            const auto own = questions_of(work_[here.work], cell);
             asked.push_back(own.size());
             questions.insert(questions.end(), own.begin(), own.end());
         }
@@ -50,6 +71,32 @@ class Searcher {
         neighbors::Census census(*rows, questions, study_.op.k, options_,
                                  places_of(work_[here.work], here.context));
         return {std::move(rows), std::move(questions), std::move(asked), std::move(census)};
+    }
+
+    /// Permutes the cells of a group of which `answers` are all there is, and gives their lists up.
+    /// @returns false where it was asked to stop before it had done so.
+    bool permute(std::size_t group, const GroupCensus& here, std::span<Answer> answers,
+                 parallel::StopRequest& stop) const {
+        const SearchGroup& of = plan_.groups[group];
+        const TaskWork& work = work_[of.work];
+        for (const std::size_t cell : of.cells) {
+            if (work.listed.empty() || !work.listed[cell].has_lists()) continue;
+            if (stop.requested()) return false;
+            Found whole{of.work, of.encoder, cell, {}, {}, {}, {}, {}};
+            whole.primary.resize(work.cells[cell].queries.size());
+            FoundPart* first = nullptr;
+            for (Answer& answer : answers) {
+                for (FoundPart& part : answer.found) {
+                    if (part.found.cell != cell) continue;
+                    if (first == nullptr) first = &part;
+                    take_primary(part, whole);
+                    take_lists(work, part, whole);
+                }
+            }
+            permute_cell(study_, work, whole, *here.rows, options_.threads);
+            first->found.worlds = std::move(whole.worlds);
+        }
+        return true;
     }
 
     /// Decides a panel.
@@ -60,7 +107,8 @@ class Searcher {
         for (std::size_t c = 0; c < here.asked.size(); ++c) {
             const auto of_cell = std::span(decided).subspan(next, here.asked[c]);
             next += of_cell.size();
-            if (!of_cell.front().query.empty())
+            const auto asks = [](const neighbors::Decided& one) { return !one.query.empty(); };
+            if (std::ranges::any_of(of_cell, asks))
                 out.found.push_back(answer(plan_.groups[group], plan_.groups[group].cells[c], of_cell, cost));
         }
         return out;
@@ -70,16 +118,35 @@ class Searcher {
     FoundPart answer(const SearchGroup& group, std::size_t position,
                      std::span<const neighbors::Decided> decided, SearchCost& cost) const {
         const study::Cell& cell = work_[group.work].cells[position];
+        const TaskWork& work = work_[group.work];
+        FoundPart part;
+        part.query = decided.front().query;
+        part.found.work = group.work;
+        part.found.encoder = group.encoder;
+        part.found.cell = position;
+        const bool listed = !work.listed.empty() && work.listed[position].has_lists();
+        if (listed) {
+            // The lists are asked for last, and are no searches of the method's own: they count in no cost.
+            const neighbors::Decided& lists = decided.back();
+            part.participant = lists.query;
+            for (std::int64_t n = 0; n < std::ssize(lists.query); ++n)
+                part.found.near.push_back(near_list(lists.nearest.of(n), work.listed[position]));
+            decided = decided.first(decided.size() - 1);
+        }
         const std::size_t scored = decided.size() / sides;
-        FoundPart part{decided.front().query, {group.work, group.encoder, position, {}, {}}};
         part.found.sign.resize(scored);
         // Positives come first among the queries, so the n-th of any rule is the n-th of the primary one.
         for (std::size_t c = 0; c < scored; ++c) {
             const neighbors::NeighborSets &negatives = decided[sides * c].nearest,
                                           &positives = decided[sides * c + 1].nearest;
             for (std::int64_t n = 0; n < std::ssize(decided[sides * c].query); ++n) {
+                const auto k = static_cast<std::size_t>(study_.op.k);
                 const instruments::Discordance one =
-                    instruments::discordance(positives.of(n), negatives.of(n));
+                    instruments::discordance(positives.of(n).first(k), negatives.of(n).first(k));
+                if (c == 0 && listed)
+                    part.found.sides.push_back(sides_list(negatives.of(n), positives.of(n),
+                                                          work.listed[position].sides_whole,
+                                                          work.listed[position]));
                 if (c == 0) part.found.primary.push_back(one);
                 if (part.query[static_cast<std::size_t>(n)] < cell.positive_queries)
                     part.found.sign[c].push_back(sign_of(one.margin()));
@@ -101,25 +168,30 @@ class Searcher {
 /// A cell while its parts come in.
 struct Gathering {
     Found found;
-    std::int64_t queries = 0;  // so far
+    std::int64_t parts = 0, queries = 0, lists = 0;  // so far
 };
 
-void add(const TaskWork& work, const FoundPart& part, Gathering& to) {
+void add(const TaskWork& work, FoundPart part, Gathering& to) {
     const study::Cell& cell = work.cells[part.found.cell];
     Found& found = to.found;
-    if (to.queries == 0) {
-        found = {part.found.work, part.found.encoder, part.found.cell, {}, {}};
+    if (to.parts++ == 0) {
+        found.work = part.found.work;
+        found.encoder = part.found.encoder;
+        found.cell = part.found.cell;
         found.primary.resize(cell.queries.size());
+    }
+    if (found.sign.empty())
         found.sign.assign(part.found.sign.size(),
                           std::vector<std::int8_t>(static_cast<std::size_t>(cell.positive_queries)));
-    }
+    take_primary(part, found);
     for (std::size_t i = 0; i < part.query.size(); ++i) {
-        const auto q = static_cast<std::size_t>(part.query[i]);
-        found.primary[q] = part.found.primary[i];
         for (std::size_t c = 0; part.query[i] < cell.positive_queries && c < found.sign.size(); ++c)
-            found.sign[c][q] = part.found.sign[c][i];
+            found.sign[c][static_cast<std::size_t>(part.query[i])] = part.found.sign[c][i];
     }
     to.queries += std::ssize(part.query);
+    to.lists += std::ssize(part.participant);
+    if (part.found.worlds.present()) found.worlds = std::move(part.found.worlds);
+    take_lists(work, part, found);
 }
 
 std::vector<neighbors::Encounter> encounters_of(std::span<const SearchTask* const> tasks) {
@@ -208,6 +280,7 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
             for (std::int64_t panel = 0; panel < here.census.panels() && !watch.stop.requested(); ++panel)
                 answers.push_back(searcher.decide(group, here, panel, of_them));
             if (std::ssize(answers) < here.census.panels()) break;
+            if (!searcher.permute(group, here, answers, watch.stop)) break;
             keep(group, answers, of_them);
             continue;
         }
@@ -255,30 +328,70 @@ OpenRows from_files(const Inputs& inputs, const std::vector<TaskWork>& work) {
     };
 }
 
-std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::vector<TaskWork>& work,
-                               const std::vector<FoundPart>& parts,
-                               const std::function<int(std::size_t, std::size_t, std::size_t)>& owner) {
-    std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
-    for (const FoundPart& part : parts) {
-        const auto finding = static_cast<std::size_t>(work[part.found.work].cells[part.found.cell].finding);
-        put(outgoing[static_cast<std::size_t>(owner(part.found.work, part.found.encoder, finding))], part);
+namespace {
+
+/// Bytes that a rank sends at once, but for what a single part has more.
+constexpr std::int64_t sent_at_once = std::int64_t{4} << 20;
+
+/// About the bytes of a part in a message.
+std::int64_t size_of(const FoundPart& part) {
+    std::int64_t size = 256 + std::ssize(part.query) * (8 + static_cast<std::int64_t>(sizeof(double)) * 3) +
+                        std::ssize(part.participant) * 8 + std::ssize(part.found.worlds.blind) * 8;
+    for (const auto* lists : {&part.found.near, &part.found.sides}) {
+        for (const instruments::NearList& list : *lists) size += 17 + 12 * std::ssize(list.row);
     }
-    std::vector<std::string> bytes;
-    for (ByteWriter& out : outgoing) bytes.push_back(out.take());
+    return size;
+}
+
+}  // namespace
+
+std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::vector<TaskWork>& work,
+                               std::vector<FoundPart> parts,
+                               const std::function<int(std::size_t, std::size_t, std::size_t)>& owner) {
     std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Gathering> cells;
-    for (const std::string& from : world.exchange(bytes)) {
-        ByteReader in(from);
-        while (!in.done()) {
-            const FoundPart part = get_found_part(in);
-            add(work[part.found.work], part, cells[{part.found.work, part.found.encoder, part.found.cell}]);
+    const auto take = [&](FoundPart part) {
+        Gathering& cell = cells[{part.found.work, part.found.encoder, part.found.cell}];
+        add(work[part.found.work], std::move(part), cell);
+    };
+    std::size_t next = 0;
+    for (bool all_sent = false; !all_sent;) {
+        std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
+        std::int64_t sent = 0;
+        while (next < parts.size() && sent < sent_at_once) {
+            FoundPart part = std::exchange(parts[next++], {});
+            const auto finding =
+                static_cast<std::size_t>(work[part.found.work].cells[part.found.cell].finding);
+            const int to = owner(part.found.work, part.found.encoder, finding);
+            if (to == world.rank()) {
+                take(std::move(part));
+                continue;
+            }
+            sent += size_of(part);
+            put(outgoing[static_cast<std::size_t>(to)], part);
         }
+        std::vector<std::string> bytes;
+        for (ByteWriter& out : outgoing) bytes.push_back(out.take());
+        for (const std::string& from : world.exchange(bytes)) {
+            ByteReader in(from);
+            while (!in.done()) take(get_found_part(in));
+        }
+        std::int64_t left[] = {static_cast<std::int64_t>(next < parts.size())};
+        world.sum(left);
+        all_sent = left[0] == 0;
     }
     std::vector<Found> owned;
     for (auto& [key, gathered] : cells) {
-        CANDOR_REQUIRE(gathered.queries == std::ssize(gathered.found.primary),
-                       "cell " + std::to_string(std::get<2>(key)) + " has answers for " +
-                           std::to_string(gathered.queries) + " of " +
-                           std::to_string(gathered.found.primary.size()) + " queries");
+        const Found& found = gathered.found;
+        const TaskWork& here = work[found.work];
+        CANDOR_REQUIRE(gathered.queries == std::ssize(found.primary),
+                       "cell " + std::to_string(found.cell) + " has answers for " +
+                           std::to_string(gathered.queries) + " of " + std::to_string(found.primary.size()) +
+                           " queries");
+        const std::int64_t lists =
+            here.listed.empty() || found.worlds.present() ? 0 : here.listed[found.cell].participants.size();
+        CANDOR_REQUIRE(gathered.lists == lists, "cell " + std::to_string(found.cell) + " has " +
+                                                    std::to_string(gathered.lists) + " of " +
+                                                    std::to_string(lists) + " lists");
         owned.push_back(std::move(gathered.found));
     }
     return owned;

@@ -47,7 +47,7 @@ std::vector<Census> censuses_of(const TaskWork& work, const neighbors::SearchOpt
         std::vector<neighbors::Question> all;
         double apart = 0;
         for (const std::size_t c : cells) {
-            const auto own = questions_of(work.cells[c]);
+            const auto own = questions_of(work, c);
             apart += neighbors::products_of(rows, own);
             all.insert(all.end(), own.begin(), own.end());
         }
@@ -56,7 +56,7 @@ std::vector<Census> censuses_of(const TaskWork& work, const neighbors::SearchOpt
             continue;
         }
         for (const std::size_t c : cells)
-            made.push_back(make_census(work, context, {c}, questions_of(work.cells[c]), options));
+            made.push_back(make_census(work, context, {c}, questions_of(work, c), options));
     }
     return made;
 }
@@ -140,6 +140,14 @@ std::vector<neighbors::Question> questions_of(const study::Cell& cell) {
                              std::span(candidates.reach[side]).first(count)});
         }
     }
+    return asked;
+}
+
+std::vector<neighbors::Question> questions_of(const TaskWork& work, std::size_t cell) {
+    std::vector<neighbors::Question> asked = questions_of(work.cells[cell]);
+    if (work.listed.empty() || !work.listed[cell].has_lists()) return asked;
+    for (std::size_t side = 0; side < 2; ++side) asked[side].k = work.listed[cell].side_length;
+    asked.push_back(work.listed[cell].question());
     return asked;
 }
 

@@ -13,6 +13,7 @@ study::Study training_study(const study::Study& study) {
     training.op.also_is_set = true;
     training.op.draws = 1;
     training.op.negative_queries = study::NegativeQueries::none;
+    training.test.permutations = 0;  // its rates are compared with each other, never with chance
     return training;
 }
 

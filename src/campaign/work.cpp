@@ -95,6 +95,19 @@ void add_pooled_cell(const study::Study& study, const study::Task& task, TaskWor
     add_cell(work, std::move(cell));
 }
 
+void add_lists(const study::Study& study, TaskWork& work) {
+    if (study.test.permutations == 0) return;
+    for (const study::Cell& cell : work.cells) {
+        work.listed.push_back(list_cell(
+            study, work.pool, work.contexts[static_cast<std::size_t>(cell.context)], cell, work.pool.asks));
+    }
+    for (std::int64_t first = 0; first < instruments::wide_draws; first += instruments::worlds_a_word) {
+        work.quarters.push_back(instruments::draw_patients(
+            study.seed, study.tasks[work.task].id, std::ssize(work.pool.patients), instruments::wide_share,
+            first, std::min(instruments::worlds_a_word, instruments::wide_draws - first)));
+    }
+}
+
 }  // namespace
 
 TaskWork make_work(const study::Study& study, std::size_t task_position, study::Pool pool) {
@@ -114,6 +127,7 @@ TaskWork make_work(const study::Study& study, std::size_t task_position, study::
         for (const auto& [reference, datasets] : askers)
             add_pooled_cell(study, task, work, f, reference, datasets);
     }
+    add_lists(study, work);
     return work;
 }
 

@@ -1,5 +1,6 @@
 #include "candor/instruments/blind_set.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,8 @@
 
 #include "candor/base/error.hpp"
 #include "candor/stats/hypergeometric.hpp"
+#include "candor/stats/normal.hpp"
+#include "candor/stats/student_t.hpp"
 
 namespace candor::instruments {
 
@@ -153,6 +156,89 @@ double independent_consensus(const BlindSets& sets) {
         expected += population * most_at_once(rate);
     }
     return expected;
+}
+
+ContextOverlap overlap_of(std::int64_t population, const std::uint64_t* a, const std::uint64_t* b) {
+    ContextOverlap overlap{population, 0, 0, 0};
+    for (std::int64_t w = 0; w < (population + 63) / 64; ++w) {
+        overlap.blind_a += std::popcount(a[w]);
+        overlap.blind_b += std::popcount(b[w]);
+        overlap.overlap += std::popcount(a[w] & b[w]);
+    }
+    return overlap;
+}
+
+OverlapNull undefined_null() {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    return {nan, nan, nan, nan};
+}
+
+namespace {
+
+/// Overlap that the stratified hypergeometric expects, its standard deviation, and what there is.
+struct Expected {
+    double mean = 0, sd = 0, overlap = 0, sizes = 0;
+    double distance() const { return (overlap - mean) / sd; }
+};
+
+Expected expected_of(std::span<const ContextOverlap> contexts) {
+    Expected expected;
+    double variance = 0;
+    for (const ContextOverlap& one : contexts) {
+        const auto n = static_cast<double>(one.population), a = static_cast<double>(one.blind_a),
+                   b = static_cast<double>(one.blind_b);
+        if (one.population == 0) continue;
+        expected.mean += a * b / n;
+        expected.overlap += static_cast<double>(one.overlap);
+        expected.sizes += a + b;
+        if (one.population > 1) variance += a * (n - a) * b * (n - b) / (n * n * (n - 1));
+    }
+    expected.sd = std::sqrt(variance);
+    return expected;
+}
+
+/// The observed overlap's distance on the scale of a normal, from the exact stratified tail, its own
+/// probability counted half: sets of few are far from normal, where those of permuted labels, of half of the
+/// positives, are near it.
+double score_of(std::span<const ContextOverlap> observed) {
+    const OverlapNull here = pair_overlap(observed).stratified;
+    if (!(here.p > 1e-280)) return stats::normal_score(here.log10_p);
+    std::vector<ContextOverlap> more(observed.begin(), observed.end());
+    const auto room = std::ranges::find_if(
+        more, [](const ContextOverlap& one) { return one.overlap < std::min(one.blind_a, one.blind_b); });
+    double beyond = 0;
+    if (room != more.end()) {
+        ++room->overlap;
+        beyond = pair_overlap(more).stratified.p;
+    }
+    return stats::normal_score(std::log10((here.p + beyond) / 2));
+}
+
+}  // namespace
+
+OverlapNull relabel_null(std::span<const ContextOverlap> observed, std::span<const ContextOverlap> permuted) {
+    const Expected here = expected_of(observed);
+    if (!(here.sd > 0)) return undefined_null();
+    std::vector<double> distances;
+    for (std::size_t first = 0; first < permuted.size(); first += observed.size()) {
+        const Expected one = expected_of(permuted.subspan(first, observed.size()));
+        if (one.sd > 0) distances.push_back(one.distance());
+    }
+    if (distances.size() < 2) return undefined_null();
+    double mean = 0, squares = 0;
+    for (const double d : distances) mean += d / static_cast<double>(distances.size());
+    for (const double d : distances) squares += (d - mean) * (d - mean);
+    const double degrees = static_cast<double>(distances.size() - 1), sd = std::sqrt(squares / degrees);
+    if (!(sd > 0)) return undefined_null();
+    const double t = (score_of(observed) - mean) / sd;
+    const double both = stats::two_sided_t(t, degrees);
+    OverlapNull null;
+    null.p = t > 0 ? both / 2 : 1 - both / 2;
+    null.log10_p = std::log10(null.p);
+    const double overlap = here.mean + mean * here.sd;
+    null.expected_jaccard = overlap / (here.sizes - overlap);
+    null.delta_jaccard = here.overlap / (here.sizes - here.overlap) - null.expected_jaccard;
+    return null;
 }
 
 }  // namespace candor::instruments

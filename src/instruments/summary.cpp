@@ -62,6 +62,28 @@ Replicates replicates(const Tally& tally, double (Counts::*statistic)() const) {
     return out;
 }
 
+namespace {
+
+/// A statistic of each of `counts`.
+std::vector<double> values_of(std::span<const Counts> counts, double (Counts::*statistic)() const) {
+    std::vector<double> values;
+    for (const Counts& one : counts) values.push_back((one.*statistic)());
+    return values;
+}
+
+/// The same, mean over findings.
+std::vector<double> wide_values(std::span<const Tally> findings, double (Counts::*statistic)() const) {
+    std::vector<double> mean(findings.front().subsampled.size());
+    for (const Tally& tally : findings) {
+        const std::vector<double> values = values_of(tally.subsampled, statistic);
+        for (std::size_t b = 0; b < mean.size(); ++b)
+            mean[b] += values.at(b) / static_cast<double>(findings.size());
+    }
+    return mean;
+}
+
+}  // namespace
+
 Replicates mean_of(std::span<const Replicates> parts) {
     CANDOR_REQUIRE(!parts.empty(), "no parts");
     Replicates mean{0, std::vector<double>(parts.front().resampled.size(), 0.0)};
@@ -85,6 +107,14 @@ LevelSummary summarise(const Tally& tally, std::int64_t patients, double confide
     summary.d = estimate(replicates(tally, &Counts::rate), confidence);
     summary.margin_auroc = estimate(replicates(tally, &Counts::margin_auroc), confidence);
     summary.balanced_accuracy = estimate(replicates(tally, &Counts::balanced_accuracy), confidence);
+    summary.d_wide =
+        wide_interval(summary.d.value, values_of(tally.subsampled, &Counts::rate), wide_share, confidence);
+    summary.margin_auroc_wide =
+        wide_interval(summary.margin_auroc.value, values_of(tally.subsampled, &Counts::margin_auroc),
+                      wide_share, confidence);
+    summary.null = null_test(tally.unpermuted.rate_mid(), values_of(tally.permuted, &Counts::rate_mid));
+    summary.margin_null =
+        null_test(tally.unpermuted.margin_auroc(), values_of(tally.permuted, &Counts::margin_auroc));
     summary.draw_sd = standard_deviation(rates_by_draw(tally));
     complete(summary, replicates(tally, &Counts::rate_mid), patients, confidence);
     return summary;
@@ -100,6 +130,11 @@ LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patien
     summary.d = estimate(mean(&Counts::rate), confidence);
     summary.margin_auroc = estimate(mean(&Counts::margin_auroc), confidence);
     summary.balanced_accuracy = estimate(mean(&Counts::balanced_accuracy), confidence);
+    summary.d_wide =
+        wide_interval(summary.d.value, wide_values(findings, &Counts::rate), wide_share, confidence);
+    summary.margin_auroc_wide = wide_interval(
+        summary.margin_auroc.value, wide_values(findings, &Counts::margin_auroc), wide_share, confidence);
+    summary.null = summary.margin_null = null_test(undefined, {});
 
     std::vector<double> by_draw;
     for (const Tally& tally : findings) {

@@ -48,13 +48,17 @@ double Counts::balanced_accuracy() const {
 
 Tally& Tally::operator+=(const Tally& other) {
     observed += other.observed;
+    unpermuted += other.unpermuted;
     if (discordant_by_draw.empty()) discordant_by_draw.resize(other.discordant_by_draw.size());
     CANDOR_REQUIRE(discordant_by_draw.size() == other.discordant_by_draw.size(), "draws differ");
     for (std::size_t r = 0; r < discordant_by_draw.size(); ++r)
         discordant_by_draw[r] += other.discordant_by_draw[r];
-    if (resampled.empty()) resampled.resize(other.resampled.size());
-    CANDOR_REQUIRE(resampled.size() == other.resampled.size(), "resamples differ");
-    for (std::size_t b = 0; b < resampled.size(); ++b) resampled[b] += other.resampled[b];
+    for (const auto part : {&Tally::resampled, &Tally::permuted, &Tally::subsampled}) {
+        std::vector<Counts>& mine = this->*part;
+        if (mine.empty()) mine.resize((other.*part).size());
+        CANDOR_REQUIRE(mine.size() == (other.*part).size(), "resamples differ");
+        for (std::size_t b = 0; b < mine.size(); ++b) mine[b] += (other.*part)[b];
+    }
     return *this;
 }
 

@@ -116,15 +116,18 @@ struct Memory {
 
 Memory memory_of(std::int64_t rows, std::int64_t dimension, bool doubles, std::int64_t leading,
                  std::span<const Question> questions, int k, const SearchOptions& options) {
-    std::int64_t asked = 0;
-    for (const Question& question : questions) asked += std::ssize(question.queries);
+    std::int64_t asked = 0, wanted = 0;
+    for (const Question& question : questions) {
+        asked += std::ssize(question.queries);
+        wanted += std::ssize(question.queries) * (question.k > 0 ? question.k : k);
+    }
     const std::int64_t count = std::ssize(questions), words = (count + word_bits - 1) / word_bits;
     const std::int64_t panel = std::min(rows, options.panel_rows);
     Memory memory;
     memory.fixed = rows * (count * 8 + words * 16 + 24) + asked * 16;
-    memory.sinks = PanelSinks::bytes(rows, asked, questions.size(), k);
-    // A list packed has little more than k entries; two panels are there, a third is packed or unpacked.
-    memory.packed = asked * (k * 8 + 10) + 3 * memory.sinks * panel / std::max<std::int64_t>(1, rows);
+    memory.sinks = PanelSinks::bytes(rows, asked, wanted, questions.size());
+    // A list packed has little more entries than are wanted; two panels are there, a third is packed or unpacked.
+    memory.packed = wanted * 8 + asked * 10 + 3 * memory.sinks * panel / std::max<std::int64_t>(1, rows);
     memory.panel = PanelRows::bytes(panel, dimension, leading, doubles);
     return memory;
 }
@@ -492,7 +495,7 @@ class Census::Work {
                 one.cosine = cosine(side.numbers, i, other.numbers, one.other - other.sinks.first());
             choose(side.sinks, kept, [&](std::size_t q, std::span<const Neighbor> best, std::int64_t) {
                 side.sinks.decided(i, q).assign(best.begin(), best.end());
-                if (std::ssize(best) == k_) side.sinks.settle(i, q, best.back().cosine);
+                if (std::ssize(best) == all_.wanted(q, k_)) side.sinks.settle(i, q, best.back().cosine);
             });
         }
     }
@@ -511,7 +514,7 @@ class Census::Work {
             for (; to < kept.size() && kept[to].question == kept[from].question; ++to)
                 merged.push_back({kept[to].cosine, all_.position(q, kept[to].other)});
             const auto new_ones = static_cast<std::int64_t>(to - from);
-            const std::size_t count = std::min(merged.size(), static_cast<std::size_t>(k_));
+            const std::size_t count = std::min(merged.size(), static_cast<std::size_t>(all_.wanted(q, k_)));
             std::partial_sort(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(count),
                               merged.end(), comes_before);
             body(q, std::span<const Neighbor>(merged).first(count), new_ones);
@@ -643,8 +646,9 @@ std::vector<Decided> Census::Work::decide(std::int64_t panel) {
     }
     for (std::size_t q = 0; q < questions_.size(); ++q) {
         std::ranges::sort(decided[q].query);
-        decided[q].nearest.k = k_;
-        decided[q].nearest.values.resize(decided[q].query.size() * static_cast<std::size_t>(k_));
+        const int k = all_.wanted(q, k_);
+        decided[q].nearest.k = k;
+        decided[q].nearest.values.resize(decided[q].query.size() * static_cast<std::size_t>(k));
     }
     std::vector<std::vector<std::int64_t>> counts(kept.size(),
                                                   std::vector<std::int64_t>(2 * questions_.size()));
@@ -659,11 +663,12 @@ std::vector<Decided> Census::Work::decide(std::int64_t panel) {
             of_row.assign(range.begin(), range.end());
             const auto put = [&](std::size_t q, std::span<const Neighbor> best, std::int64_t new_ones) {
                 const std::int64_t query = all_.query(q, u);
-                CANDOR_REQUIRE(std::ssize(best) == k_, "query " + std::to_string(query) + " of question " +
-                                                           std::to_string(q) + " has " +
-                                                           std::to_string(best.size()) + " neighbours");
+                const int k = all_.wanted(q, k_);
+                CANDOR_REQUIRE(std::ssize(best) == k, "query " + std::to_string(query) + " of question " +
+                                                          std::to_string(q) + " has " +
+                                                          std::to_string(best.size()) + " neighbours");
                 const auto at = std::ranges::lower_bound(decided[q].query, query) - decided[q].query.begin();
-                std::ranges::copy(best, decided[q].nearest.values.begin() + at * k_);
+                std::ranges::copy(best, decided[q].nearest.values.begin() + at * k);
                 count[2 * q] += new_ones;
                 count[2 * q + 1] = std::max(count[2 * q + 1], new_ones);
                 audit_choice(rows_, questions_[q].list,
@@ -725,8 +730,8 @@ std::vector<NeighborSets> census(const RowSource& rows, std::span<const Question
     }
     std::vector<NeighborSets> sets(questions.size());
     for (std::size_t q = 0; q < questions.size(); ++q) {
-        sets[q].k = k;
-        sets[q].values.resize(questions[q].queries.size() * static_cast<std::size_t>(k));
+        sets[q].k = questions[q].k > 0 ? questions[q].k : k;
+        sets[q].values.resize(questions[q].queries.size() * static_cast<std::size_t>(sets[q].k));
     }
     for (std::int64_t i = 0; i < whole.panels(); ++i) {
         const std::vector<Decided> decided = whole.decide(i);
@@ -736,7 +741,7 @@ std::vector<NeighborSets> census(const RowSource& rows, std::span<const Question
             sets[q].kept_max = std::max(sets[q].kept_max, part.kept_max);
             for (std::size_t n = 0; n < decided[q].query.size(); ++n)
                 std::ranges::copy(part.of(static_cast<std::int64_t>(n)),
-                                  sets[q].values.begin() + decided[q].query[n] * k);
+                                  sets[q].values.begin() + decided[q].query[n] * sets[q].k);
         }
     }
     return sets;

@@ -18,17 +18,18 @@ float rounded_up(double value) {
     return -rounded_down(-value);
 }
 
-std::int64_t PanelSinks::bytes(std::int64_t n, std::int64_t lists, std::size_t questions, int k) {
-    const auto entries = static_cast<std::int64_t>((static_cast<std::size_t>(k) + near) * sizeof(Entry));
+std::int64_t PanelSinks::bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted,
+                               std::size_t questions) {
+    const auto entries =
+        (wanted + lists * static_cast<std::int64_t>(near)) * static_cast<std::int64_t>(sizeof(Entry));
     const auto slots = static_cast<std::int64_t>(questions * sizeof(std::int32_t));
-    return lists * (entries + static_cast<std::int64_t>(sizeof(Sink))) + n * (slots + 48);
+    return entries + lists * static_cast<std::int64_t>(sizeof(Sink)) + n * (slots + 48);
 }
 
 PanelSinks::PanelSinks(const CensusRows& all, std::size_t questions, int k, std::int64_t first,
                        const PanelRows& rows, const Scale& scale)
     : first_(first),
       questions_(questions),
-      k_(static_cast<std::size_t>(k)),
       all_(all),
       radius_(rows.radius),
       slot_(static_cast<std::size_t>(rows.size()) * questions, -1),
@@ -36,6 +37,7 @@ PanelSinks::PanelSinks(const CensusRows& all, std::size_t questions, int k, std:
       tile_cut_(static_cast<std::size_t>(rows.size())),
       faced_(static_cast<std::size_t>(rows.size())) {
     const std::int64_t dimension = rows.centred.cols();
+    std::size_t entries = 0;
     for (std::int64_t i = 0; i < rows.size(); ++i) {
         const double offset = rows.offset[static_cast<std::size_t>(i)], radius = this->radius(i);
         own_offset_.push_back(offset + scale.offset);
@@ -46,11 +48,16 @@ PanelSinks::PanelSinks(const CensusRows& all, std::size_t questions, int k, std:
         for_each_common(all.asks(first + i), all.asks(first + i), all.words(), [&](std::size_t q) {
             slot_[static_cast<std::size_t>(i) * questions + q] = static_cast<std::int32_t>(sinks_.size());
             const Reach& reach = all.reach(q, first + i);
-            sinks_.push_back(
-                {-infinity, static_cast<std::int32_t>(reach.end), static_cast<std::int32_t>(reach.skip), 0});
+            const int wanted = all.wanted(q, k);
+            sinks_.push_back({-infinity, static_cast<std::int32_t>(reach.end),
+                              static_cast<std::int32_t>(reach.skip), 0, wanted,
+                              static_cast<std::uint32_t>(entries)});
+            entries += static_cast<std::size_t>(wanted) + near;
         });
     }
-    entries_.resize(sinks_.size() * (k_ + near));
+    CANDOR_REQUIRE(entries <= std::numeric_limits<std::uint32_t>::max(),
+                   std::to_string(entries) + " entries");
+    entries_.resize(entries);
 }
 
 bool PanelSinks::face(std::int64_t i, std::int64_t count, const Block& other) {
@@ -73,13 +80,14 @@ void PanelSinks::lower(std::int64_t i) {
 
 void PanelSinks::keep_near(std::int64_t i, std::size_t slot, Entry entry) {
     Sink& sink = sinks_[slot];
-    Entry* const entries = entries_of(slot);
-    if (static_cast<std::size_t>(sink.count) == k_ + near) {
-        Entry* const end = std::remove_if(entries + k_, entries + sink.count,
+    Entry* const entries = entries_of(sink);
+    const auto room = static_cast<std::size_t>(sink.k) + near;
+    if (static_cast<std::size_t>(sink.count) == room) {
+        Entry* const end = std::remove_if(entries + sink.k, entries + sink.count,
                                           [&](const Entry& one) { return one.score < sink.cut; });
         sink.count = static_cast<std::int32_t>(end - entries);
     }
-    if (static_cast<std::size_t>(sink.count) < k_ + near) {
+    if (static_cast<std::size_t>(sink.count) < room) {
         entries[sink.count++] = entry;
     } else {
         crowd(i).aside.emplace_back(slot, entry);
@@ -88,7 +96,7 @@ void PanelSinks::keep_near(std::int64_t i, std::size_t slot, Entry entry) {
 
 std::vector<PanelSinks::Entry> PanelSinks::take_all(std::int64_t i, std::size_t slot) {
     Sink& sink = sinks_[slot];
-    std::vector<Entry> all(entries_of(slot), entries_of(slot) + sink.count);
+    std::vector<Entry> all(entries_of(sink), entries_of(sink) + sink.count);
     sink.count = 0;
     if (Crowd* crowd = crowd_[static_cast<std::size_t>(i)].get(); crowd != nullptr) {
         for (const auto& [at, entry] : crowd->aside) {
@@ -116,7 +124,8 @@ std::string PanelSinks::pack() const {
     for (std::size_t slot = 0; slot < sinks_.size(); ++slot) {
         cuts.push_back(sinks_[slot].cut);
         counts.push_back(sinks_[slot].count);
-        entries.insert(entries.end(), entries_of(slot), entries_of(slot) + sinks_[slot].count);
+        const Entry* const of_slot = entries_of(sinks_[slot]);
+        entries.insert(entries.end(), of_slot, of_slot + sinks_[slot].count);
     }
     ByteWriter out;
     out.put(std::span<const float>(cuts));
@@ -168,11 +177,13 @@ void PanelSinks::add(std::string_view packed) {
         }
         const auto decided = in.get<std::int64_t>();
         for (std::int64_t one = 0; one < decided; ++one) {
-            std::vector<Neighbor>& mine = crowd(i).decided[in.get<std::size_t>()];
+            const auto slot = in.get<std::size_t>();
+            std::vector<Neighbor>& mine = crowd(i).decided[slot];
             const auto theirs = in.get_many<Neighbor>();
             mine.insert(mine.end(), theirs.begin(), theirs.end());
             std::ranges::sort(mine, comes_before);
-            if (mine.size() > k_) mine.resize(k_);
+            const auto k = static_cast<std::size_t>(sinks_[slot].k);
+            if (mine.size() > k) mine.resize(k);
         }
     }
 }

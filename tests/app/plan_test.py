@@ -16,7 +16,7 @@ import numpy as np
 
 from testing.program import CANDOR, errors_in, on_ranks
 
-NUMBERS = ["start", "open", "audit_value", "audit_row", "build", "counting", "draw", "sum", "pair", "tally", "rank",
+NUMBERS = ["start", "open", "audit_value", "audit_row", "build", "world", "counting", "draw", "sum", "pair", "tally", "rank",
            "retention", "summary", "overlap", "overlap_context", "write", "text"]
 OF_SEARCH = ["look", "look_row", "load", "product", "fill", "decide"]
 COLUMNS = {

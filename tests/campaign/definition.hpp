@@ -58,7 +58,7 @@ inline campaign::Found found_by_definition(const study::Study& study,
                                            std::size_t encoder, std::size_t position,
                                            const neighbors::RowSet& rows) {
     const study::Cell& cell = work[w].cells[position];
-    campaign::Found found{w, encoder, position, {}, {}};
+    campaign::Found found{w, encoder, position, {}, {}, {}, {}, {}};
     for (std::size_t q = 0; q < cell.queries.size(); ++q)
         found.primary.push_back(
             discordance_by_definition(cell, cell.candidates.front(), q, study.op.k, rows));
@@ -108,7 +108,7 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
         const campaign::SearchGroup& group = plan.groups[g];
         std::vector<neighbors::Question> questions;
         for (const std::size_t c : group.cells) {
-            const auto own = campaign::questions_of(work[group.work].cells[c]);
+            const auto own = campaign::questions_of(work[group.work], c);
             questions.insert(questions.end(), own.begin(), own.end());
         }
         const auto rows = open(group);
@@ -121,7 +121,9 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
         std::size_t next = 0;
         for (const std::size_t c : group.cells) {
             const study::Cell& cell = work[group.work].cells[c];
-            campaign::Found& found = all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}});
+            campaign::Found& found =
+                all.emplace_back(campaign::Found{group.work, group.encoder, c, {}, {}, {}, {}, {}});
+            const std::size_t end = next + campaign::questions_of(work[group.work], c).size();
             for (const study::Candidates& candidates : cell.candidates) {
                 if (candidates.unscored) continue;
                 const neighbors::NeighborSets &negatives = sets[next], &positives = sets[next + 1];
@@ -130,12 +132,15 @@ inline std::vector<campaign::Found> search_alone(const study::Study& study,
                 found.sign.emplace_back();
                 for (std::int64_t q = 0; q < (primary ? std::ssize(cell.queries) : cell.positive_queries);
                      ++q) {
-                    const auto one = instruments::discordance(positives.of(q), negatives.of(q));
+                    const auto k = static_cast<std::size_t>(study.op.k);
+                    const auto one =
+                        instruments::discordance(positives.of(q).first(k), negatives.of(q).first(k));
                     if (primary) found.primary.push_back(one);
                     if (q < cell.positive_queries)
                         found.sign.back().push_back(one.margin() > 0 ? 1 : one.margin() < 0 ? -1 : 0);
                 }
             }
+            next = end;  // lists are asked for last
         }
     }
     return all;
@@ -151,10 +156,18 @@ inline std::vector<campaign::FoundPart> cut(const std::vector<campaign::FoundPar
                 values.begin() + static_cast<std::ptrdiff_t>(std::min(first + most, values.size()));
             return std::decay_t<decltype(values)>(begin, end);
         };
-        for (std::size_t first = 0; first < part.query.size(); first += most) {
-            campaign::FoundPart one{
-                piece(part.query, first),
-                {part.found.work, part.found.encoder, part.found.cell, piece(part.found.primary, first), {}}};
+        for (std::size_t first = 0;
+             first == 0 || first < std::max(part.query.size(), part.participant.size()); first += most) {
+            campaign::FoundPart one{piece(part.query, first),
+                                    piece(part.participant, first),
+                                    {part.found.work,
+                                     part.found.encoder,
+                                     part.found.cell,
+                                     piece(part.found.primary, first),
+                                     {},
+                                     piece(part.found.near, first),
+                                     piece(part.found.sides, first),
+                                     first == 0 ? part.found.worlds : campaign::CellWorlds{}}};
             for (const auto& signs : part.found.sign) one.found.sign.push_back(piece(signs, first));
             out.push_back(std::move(one));
         }

@@ -33,10 +33,10 @@ MachineRates at_once() {
     rates.machine = "made";
     for (double MachineRates::*one :
          {&MachineRates::start, &MachineRates::open, &MachineRates::audit_value, &MachineRates::audit_row,
-          &MachineRates::build, &MachineRates::counting, &MachineRates::draw, &MachineRates::sum,
-          &MachineRates::pair, &MachineRates::tally, &MachineRates::rank, &MachineRates::retention,
-          &MachineRates::summary, &MachineRates::overlap, &MachineRates::overlap_context,
-          &MachineRates::write, &MachineRates::text})
+          &MachineRates::build, &MachineRates::world, &MachineRates::counting, &MachineRates::draw,
+          &MachineRates::sum, &MachineRates::pair, &MachineRates::tally, &MachineRates::rank,
+          &MachineRates::retention, &MachineRates::summary, &MachineRates::overlap,
+          &MachineRates::overlap_context, &MachineRates::write, &MachineRates::text})
         rates.*one = nothing;
     rates.search = {{16, nothing, nothing, nothing, nothing, nothing, nothing}};
     return rates;
@@ -62,6 +62,7 @@ MachineRates usual() {
     rates.audit_value = 2e-9;
     rates.audit_row = 8e-7;
     rates.build = 1e-8;
+    rates.world = 2e-8;
     rates.counting = 1e-7;
     rates.draw = 2e-9;
     rates.sum = 2e-11;
@@ -174,9 +175,10 @@ BOOST_AUTO_TEST_CASE(stages_add_up_and_bound_each_other) {
             BOOST_TEST(one.slowest <= one.cpu_seconds * (1 + 1e-9));
             BOOST_TEST(one.cpu_seconds <= ranks * one.slowest * (1 + 1e-9));
         }
-        BOOST_TEST((names == std::vector<std::string>{
-                                 "start", "audit", "search", "count", "overlap", "retention", "heads",
-                                 "detection", "search, training rows", "selection", "tables", "write"}));
+        BOOST_TEST(
+            (names == std::vector<std::string>{"start", "audit", "search", "permute", "count", "overlap",
+                                               "retention", "heads", "detection", "search, training rows",
+                                               "selection", "tables", "write"}));
         BOOST_TEST(forecast.elapsed == elapsed, near);
         BOOST_TEST(forecast.cpu_seconds == cpu, near);
         BOOST_TEST(forecast.fixed == fixed, near);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "candor/base/random.hpp"
+#include "candor/campaign/permute.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/communicator.hpp"
 #include "candor/stats/interval.hpp"
@@ -54,9 +55,10 @@ Counted counted(const campaign::Inputs& inputs, const std::vector<TaskWork>& wor
         search_all_mpi(world(), inputs.study, work, plan, open_made(inputs.study, work), options, cost);
     const auto owners = campaign::counting_owners(inputs.study, work, world().size());
     parallel::StopRequest never;
-    return campaign::count_mpi(world(), inputs.study, work,
-                               campaign::deliver_mpi(world(), work, cut(parts, most), owners),
-                               options.threads, never, silent);
+    auto owned = campaign::deliver_mpi(world(), work, cut(parts, most), owners);
+    campaign::permute(inputs.study, work, owned, open_made(inputs.study, work), options.threads, never,
+                      silent);
+    return campaign::count_mpi(world(), inputs.study, work, owned, options.threads, never, silent);
 }
 
 /// The counts of one cell under one rule with patients counted `times` each, pair by pair.

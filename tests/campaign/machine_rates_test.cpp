@@ -23,7 +23,7 @@ MachineRates made() {
           &MachineRates::build, &MachineRates::counting, &MachineRates::draw, &MachineRates::sum,
           &MachineRates::pair, &MachineRates::tally, &MachineRates::rank, &MachineRates::retention,
           &MachineRates::summary, &MachineRates::overlap, &MachineRates::overlap_context,
-          &MachineRates::write, &MachineRates::text})
+          &MachineRates::write, &MachineRates::text, &MachineRates::world})
         rates.*one = next *= 2;
     rates.search = {{16, 1e-3, 2e-7, 3e-7, 4e-9, 5e-6, 6e-6}, {1024, 3e-2, 4e-6, 5e-6, 4e-8, 7e-6, 8e-6}};
     return rates;

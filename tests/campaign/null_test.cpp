@@ -39,6 +39,7 @@ study::Study study_of(study::Rule primary, std::vector<study::Rule> also, int k)
     study.op.also = std::move(also);
     study.op.also_is_set = true;
     study.op.negative_queries = study::NegativeQueries::none;
+    study.test.permutations = 0;  // no lists: the draws here are its own
     study.pool.rows = 0;
     study.datasets.push_back({.id = "made",
                               .label = "",

@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(nothing_found_is_delivered_too) {
 BOOST_AUTO_TEST_CASE(a_cell_that_is_not_whole_is_a_fault_of_ours) {
     std::vector<campaign::FoundPart> parts;
     if (world().rank() == 0) {
-        campaign::FoundPart part{{}, made().all.front()};
+        campaign::FoundPart part{{}, {}, made().all.front()};
         for (std::int64_t q = 0; q < std::ssize(part.found.primary); ++q) part.query.push_back(q);
         parts = cut({part}, 4);
         parts.pop_back();

@@ -87,7 +87,7 @@ TaskWork uneven() {
 std::vector<neighbors::Question> questions_of(const TaskWork& work, const SearchGroup& group) {
     std::vector<neighbors::Question> all;
     for (const std::size_t c : group.cells) {
-        const auto own = campaign::questions_of(work.cells[c]);
+        const auto own = campaign::questions_of(work, c);
         all.insert(all.end(), own.begin(), own.end());
     }
     return all;

@@ -12,6 +12,7 @@
 #include "candor/base/error.hpp"
 #include "candor/base/random.hpp"
 #include "candor/stats/hypergeometric.hpp"
+#include "candor/stats/student_t.hpp"
 
 using namespace candor;
 using instruments::BlindSets;
@@ -324,6 +325,24 @@ BOOST_AUTO_TEST_CASE(coins_agree_as_coins_do) {
         BOOST_TEST(instruments::independent_consensus(sets) == 66 * share);
     }
     BOOST_TEST(instruments::independent_consensus(BlindSets(3, std::vector<std::int64_t>{})) == 0);
+}
+
+// Two positives of 180 each, one in common: a chance of 1/90, half of it counted, not one of 1e-10 as its 6.6
+// standard deviations would say. Permuted labels that share nothing are near a normal.
+BOOST_AUTO_TEST_CASE(few_blind_positives_are_judged_by_their_exact_tail) {
+    const instruments::ContextOverlap observed{180, 2, 2, 1};
+    std::vector<instruments::ContextOverlap> permuted;
+    // 90 of 180 each: expected 45, standard deviation sqrt(90^4 / (180^2 179)) = 3.3634.
+    for (int i = 0; i < 100; ++i) {
+        permuted.push_back({180, 90, 90, 45 + 3});
+        permuted.push_back({180, 90, 90, 45 - 3});
+    }
+    const double sd = 3 / std::sqrt(90.0 * 90 * 90 * 90 / (180.0 * 180 * 179)) * std::sqrt(200.0 / 199);
+    // scipy.stats.norm.isf((hypergeom.sf(0, 180, 2, 2) + hypergeom.sf(1, 180, 2, 2)) / 2)
+    const double t = 2.2865479513109808 / sd;
+    const auto null = instruments::relabel_null({&observed, 1}, permuted);
+    BOOST_TEST(null.p == stats::two_sided_t(t, 199) / 2, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(null.p > 1e-3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,8 +16,8 @@ namespace candor::testing {
 inline std::vector<neighbors::NeighborSets> blank_sets(std::span<const neighbors::Question> questions, int k) {
     std::vector<neighbors::NeighborSets> sets(questions.size());
     for (std::size_t q = 0; q < questions.size(); ++q) {
-        sets[q].k = k;
-        sets[q].values.assign(questions[q].queries.size() * static_cast<std::size_t>(k),
+        sets[q].k = questions[q].k > 0 ? questions[q].k : k;
+        sets[q].values.assign(questions[q].queries.size() * static_cast<std::size_t>(sets[q].k),
                               {-std::numeric_limits<double>::infinity(), -1});
     }
     return sets;

@@ -213,5 +213,23 @@ class Scaling(Jobs):
             self.assertAlmostEqual(float(table[1]["speed_up"]), expected * more, delta=0.05 * expected * more + 0.02)
 
 
+class Calibration(Jobs):
+    def test_all_ranks_prove_it(self):
+        out = os.path.join(self.scratch, "cali bration")
+        site = os.path.join(self.scratch, "calibration.env")
+        with open(site, "w") as f:
+            f.write(SITE)
+        script = os.path.join(SOURCE, "jobs", "calibrate.sh")
+        done = self.slurm.run(script, out, "--dry-run", "--", "--quick", variables={"CANDOR_SITE": site})
+        self.assertIn("--job-name=candor-calibrate", done.stdout)
+        self.assertFalse(os.path.exists(out))
+        done = self.slurm.run(script, out, "--", "--quick", variables={"CANDOR_SITE": site})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_states([int(done.stdout.split()[-1])], "COMPLETED", out=out)
+        with open(os.path.join(out, "calibration.txt")) as f:
+            self.assertRegex(f.read(), r"\Apass +planted: ")
+        self.assertTrue(os.path.exists(os.path.join(out, "calibration.h5")))
+
+
 if __name__ == "__main__":
     main()

@@ -27,7 +27,7 @@ void put_verdict(Rows& rows, const Verdict& verdict);
 struct TestFamily {
     std::string name;
     std::string task;  ///< blank: a family of the whole study
-    std::string test;  ///< how the p-values are made: bootstrap, hypergeometric, t or exact
+    std::string test;  ///< how the p-values are made: bootstrap, permutation, hypergeometric, t or exact
     std::vector<double> p;
     double smallest_p = 0;  ///< the smallest that this test can give; 0: no floor
 

@@ -4,6 +4,7 @@
 /// work takes on a machine.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,8 +60,12 @@ struct CensusShape {
     std::int64_t context_rows = 0;  ///< of its context
     std::int64_t rows = 0;          ///< that someone asks or that stand on a list
     std::int64_t lists = 0;
-    double asked = 0;  ///< lists that queries ask, further ones of one cell counting for less
+    double asked = 0;  ///< asked_of its cells
+    double read = 0;   ///< rows times the permutations and draws that are read off their lists
 };
+
+/// Lists that the questions of one cell ask, in lists of k neighbours; further ones count for less.
+double asked_of(std::span<const neighbors::Question> questions, int k);
 
 /// Plays a study's schedule for one rank count after another.
 class Player {
@@ -81,6 +86,7 @@ class Player {
     void play_start(Forecast& forecast) const;
     void play_audit(Forecast& forecast) const;
     void play_search(Forecast& forecast) const;
+    void play_permute(Forecast& forecast) const;
     void play_count(Forecast& forecast) const;
     void play_overlap(Forecast& forecast) const;
     void play_retention(Forecast& forecast) const;

@@ -44,7 +44,7 @@ struct Counted {
     std::vector<FindingResult> findings;
 };
 
-/// `owned` as `deliver_mpi` leaves it. Collective.
+/// `owned` as `deliver_mpi` and then `permute` leave it. Collective.
 Counted count_mpi(const parallel::Communicator& world, const study::Study& study,
                   const std::vector<TaskWork>& work, const std::vector<Found>& owned, int threads,
                   parallel::StopRequest& stop, const Log& log);

@@ -30,6 +30,7 @@ struct MachineRates {
     double audit_row = 0;             ///< a row of a feature file joined by its id
     double build = 0;                 ///< a row of a census and a list, put into order
     std::vector<SearchRates> search;  ///< by dimension, ascending
+    double world = 0;                 ///< a row in a permutation or a draw, read off its list
     double counting = 0;              ///< a case, under a rule, made ready for the resamples
     double draw = 0;                  ///< a patient in a resample
     double sum = 0;                   ///< a row in a resample, in a rate

@@ -30,7 +30,8 @@ struct SearchWatch {
     const Log& log;
 };
 
-/// Does this rank's share of the plan. @param earlier what the plan was made without, as `journal` gave it.
+/// Does this rank's share of the plan; cells whose panels are all its own it permutes too. @param earlier
+/// what the plan was made without, as `journal` gave it.
 /// @returns what the panels that it owns found, and what was found earlier and read here. Collective.
 /// @throws parallel::Stopped; what is finished is in the journal by then.
 std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const study::Study& study,
@@ -41,10 +42,10 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
 /// Opens them from the feature files, those of one encoder at a time.
 OpenRows from_files(const Inputs& inputs, const std::vector<TaskWork>& work);
 
-/// Sends each part to the rank `owner(work, encoder, finding)`; @returns the cells owned here, whole, ordered
-/// by work, encoder and cell. Collective.
+/// Sends each part to the rank `owner(work, encoder, finding)`, some at a time; @returns the cells owned
+/// here, whole, ordered by work, encoder and cell. Collective.
 std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::vector<TaskWork>& work,
-                               const std::vector<FoundPart>& parts,
+                               std::vector<FoundPart> parts,
                                const std::function<int(std::size_t, std::size_t, std::size_t)>& owner);
 
 }  // namespace candor::campaign

@@ -66,6 +66,10 @@ inline constexpr std::int64_t memory_beside_search = std::int64_t{20} << 20;
 /// draw 0 of the primary rule.
 std::vector<neighbors::Question> questions_of(const study::Cell& cell);
 
+/// What a cell asks: that, where it has lists the primary rule's draw 0 for more than k neighbours, and then
+/// the question of its lists.
+std::vector<neighbors::Question> questions_of(const TaskWork& work, std::size_t cell);
+
 /// Where the rows of a context are read from: their rows of the tables, one dataset after another.
 std::vector<std::int64_t> places_of(const TaskWork& work, std::int32_t context);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "candor/campaign/inputs.hpp"
+#include "candor/campaign/listed_cell.hpp"
 #include "candor/study/cell.hpp"
 #include "candor/study/pool.hpp"
 
@@ -27,6 +28,10 @@ struct TaskWork {
     /// First case of each cell; a cell that is not scored has none.
     std::vector<std::int64_t> first_case;
     std::int64_t cases = 0;
+    /// The neighbour lists of each cell; empty where the study asks for no permutations, as of an ablation.
+    std::vector<ListedCell> listed;
+    /// The patients that the draws of the wide interval take, 64 draws at a time.
+    std::vector<std::vector<instruments::Worlds>> quarters;
 };
 
 /// A task's work. Queries whose own context their reference does not score are asked of the whole reference,

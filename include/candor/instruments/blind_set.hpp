@@ -14,6 +14,9 @@ struct ContextOverlap {
     std::int64_t population = 0, blind_a = 0, blind_b = 0, overlap = 0;
 };
 
+/// Of two sets among `population` positives, a bit each.
+ContextOverlap overlap_of(std::int64_t population, const std::uint64_t* a, const std::uint64_t* b);
+
 /// The blind sets of E encoders over the positives of one finding, context by context, as bits: a matrix of
 /// encoder x 64-bit words in which every context starts a word, so that sizes are counts of bits in whole
 /// words. Bits beyond a context's last positive stay 0.
@@ -58,6 +61,9 @@ struct OverlapNull {
     double delta_jaccard = 0;  ///< jaccard - expected_jaccard
 };
 
+/// Nothing is known: all NaN.
+OverlapNull undefined_null();
+
 /// The blind sets of a pair of encoders over several contexts, under two nulls: `pooled` takes all positives
 /// for one population, `stratified` lets each context have its own sizes. Plain numbers only: it travels
 /// between ranks as bytes.
@@ -66,12 +72,25 @@ struct PairOverlap {
     std::int64_t population = 0, blind_a = 0, blind_b = 0, overlap = 0;
     double jaccard = 0;  ///< overlap / (a + b - overlap)
     OverlapNull pooled, stratified;
+    OverlapNull relabel = undefined_null();  ///< relabel_null, where labels were permuted
 };
 
 /// The figures of a pair from its contexts: those of one finding or, for a task, those of all findings. Where
 /// both sets are empty jaccard and both nulls are undefined (NaN: outside families and shares); where one is,
 /// p is 1.
 PairOverlap pair_overlap(std::span<const ContextOverlap> contexts);
+
+/// The null in which one label permutation at a time is shared by both encoders (METHODS 6). It contains that
+/// they share geometry, which the hypergeometric ones do not. Sets of permuted labels are of other sizes than
+/// those observed, so what is compared is the overlap in standard deviations of the stratified
+/// hypergeometric (of the observed sets, which may be of few, on the normal scale of its exact tail): p is
+/// the upper tail of Student's t with R - 1 degrees of freedom of its distance from the mean of the
+/// permutations, in their standard deviations; `expected_jaccard` is that of sets of the observed sizes at
+/// that mean.
+/// @param permuted R times as many entries as `observed`, permutation after permutation.
+/// Undefined where a set or its complement is empty in every context, or fewer than two permutations are
+/// defined.
+OverlapNull relabel_null(std::span<const ContextOverlap> observed, std::span<const ContextOverlap> permuted);
 
 /// Blind by consensus: more than half of the panel is blind.
 constexpr bool most_are_blind(std::int64_t blind, std::int64_t encoders) {

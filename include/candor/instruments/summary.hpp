@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "candor/instruments/permutations.hpp"
 #include "candor/instruments/tally.hpp"
 
 namespace candor::instruments {
@@ -39,6 +40,9 @@ Estimate estimate(const Replicates& replicates, double confidence);
 struct LevelSummary {
     Estimate d, margin_auroc, balanced_accuracy;
     double rate_mid = 0;
+    WideInterval d_wide{}, margin_auroc_wide{};  ///< METHODS 4, ci_wide
+    NullTest null{},
+        margin_null{};   ///< of rate_mid and margin AUROC (METHODS 5); undefined for a mean of findings
     double draw_sd = 0;  ///< of D over the draws; NaN for one draw
     double bound_low = 0,
            bound_high = 0;  ///< Clopper-Pearson over patients where every resample gives 0 or 1; else NaN

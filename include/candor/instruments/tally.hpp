@@ -42,6 +42,10 @@ struct Tally {
     Counts observed;
     std::vector<std::int64_t> discordant_by_draw;  ///< observed, one a draw
     std::vector<Counts> resampled;                 ///< one a resample
+    /// Of draw 0, rates and AUROC alone; empty where the cell has no neighbour lists (METHODS 4, 5).
+    Counts unpermuted{};               ///< the labels as they are
+    std::vector<Counts> permuted{};    ///< one a label permutation
+    std::vector<Counts> subsampled{};  ///< one a subsample of the wide interval
 
     Tally& operator+=(const Tally& other);
 };

@@ -23,6 +23,7 @@ struct Question {
     std::span<const ContextRow> list;     ///< candidates in key order, each row at most once
     std::span<const ContextRow> queries;  ///< each row at most once
     std::span<const Reach> reach;         ///< of each query in `list`
+    int k = 0;                            ///< neighbours wanted; 0: as many as the census is asked for
 };
 
 /// How a census went; none of it changes a bit of what it finds.
@@ -45,7 +46,9 @@ struct Decided {
 /// have kept of a panel is brought together and decided.
 class Census {
   public:
-    /// @pre every reach has at least k entries, end <= list.size(); a query that is on the list skips itself
+    /// @param k neighbours of each query, where its question does not say.
+    /// @pre every reach has at least as many entries, end <= list.size(); a query that is on the list skips
+    /// itself
     ///      or lies beyond its reach. The rows and what the questions look at must outlive this.
     /// @param place where each row is read from, e.g. its row of a file: rows near each other are read
     ///              together; empty: their own order.

@@ -64,6 +64,8 @@ class CensusRows {
     std::int32_t query(std::size_t q, std::int64_t u) const {
         return query_[static_cast<std::size_t>(u) * questions_.size() + q];
     }
+    /// Neighbours that question q wants.
+    int wanted(std::size_t q, int k) const { return questions_[q].k > 0 ? questions_[q].k : k; }
     const Reach& reach(std::size_t q, std::int64_t u) const {
         return questions_[q].reach[static_cast<std::size_t>(query(q, u))];
     }

@@ -41,10 +41,12 @@ class PanelSinks {
         std::int32_t other;  // row of the census
     };
 
+    /// @param k neighbours of a question that does not say how many it wants.
     PanelSinks(const CensusRows& all, std::size_t questions, int k, std::int64_t first, const PanelRows& rows,
                const Scale& scale);
-    /// Bytes that sinks for n rows that ask `lists` lists in all take.
-    static std::int64_t bytes(std::int64_t n, std::int64_t lists, std::size_t questions, int k);
+    /// Bytes that sinks for n rows that ask `lists` lists in all take, which want `wanted` neighbours
+    /// together.
+    static std::int64_t bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted, std::size_t questions);
 
     std::int64_t first() const { return first_; }
     std::int64_t size() const { return std::ssize(offset_); }
@@ -61,9 +63,8 @@ class PanelSinks {
     /// this.
     bool wants(std::int64_t i, std::int64_t other, float score) const {
         bool any = false;
-        for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(), [&](std::size_t q) {
-            any = any || score >= sinks_[slot_of(i, q)].cut;
-        });
+        for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(),
+                        [&](std::size_t q) { any = any || score >= sinks_[slot_of(i, q)].cut; });
         return any;
     }
 
@@ -135,36 +136,38 @@ class PanelSinks {
     struct Sink {
         float cut;
         std::int32_t end, skip;  // reach
-        std::int32_t count;
+        std::int32_t count, k;
+        std::uint32_t first;  // of its entries
     };
 
     std::size_t slot_of(std::int64_t i, std::size_t q) const {
         return static_cast<std::size_t>(slot_[static_cast<std::size_t>(i) * questions_ + q]);
     }
-    Entry* entries_of(std::size_t slot) { return entries_.data() + slot * (k_ + near); }
-    const Entry* entries_of(std::size_t slot) const { return entries_.data() + slot * (k_ + near); }
+    Entry* entries_of(const Sink& sink) { return entries_.data() + sink.first; }
+    const Entry* entries_of(const Sink& sink) const { return entries_.data() + sink.first; }
 
     /// Keeps an entry whose score reaches the cut. @returns whether the cut has risen.
     bool offer(std::int64_t i, std::size_t slot, Entry entry) {
         Sink& sink = sinks_[slot];
-        Entry* entries = entries_of(slot);
-        const std::size_t best = std::min(static_cast<std::size_t>(sink.count), k_);
-        if (best == k_ && entry.score <= entries[k_ - 1].score) {
+        Entry* entries = entries_of(sink);
+        const auto k = static_cast<std::size_t>(sink.k);
+        const std::size_t best = std::min(static_cast<std::size_t>(sink.count), k);
+        if (best == k && entry.score <= entries[k - 1].score) {
             keep_near(i, slot, entry);
             return false;
         }
-        const Entry last = entries[k_ - 1];
-        std::size_t at = best < k_ ? best : k_ - 1;
+        const Entry last = entries[k - 1];
+        std::size_t at = best < k ? best : k - 1;
         for (; at > 0 && entries[at - 1].score < entry.score; --at) entries[at] = entries[at - 1];
         entries[at] = entry;
-        if (best < k_) {
+        if (best < k) {
             ++sink.count;
-            if (best + 1 < k_) return false;
+            if (best + 1 < k) return false;
         }
-        const float cut = entries[k_ - 1].score - band_[static_cast<std::size_t>(i)];
+        const float cut = entries[k - 1].score - band_[static_cast<std::size_t>(i)];
         const bool risen = cut > sink.cut;
         if (risen) sink.cut = cut;
-        if (best == k_ && last.score >= sink.cut) keep_near(i, slot, last);
+        if (best == k && last.score >= sink.cut) keep_near(i, slot, last);
         return risen;
     }
 
@@ -175,7 +178,7 @@ class PanelSinks {
 
     /// What few rows need: those with many neighbours at as good as one distance.
     struct Crowd {
-        std::vector<std::pair<std::size_t, Entry>> aside;  // with their sinks
+        std::vector<std::pair<std::size_t, Entry>> aside;      // with their sinks
         std::map<std::size_t, std::vector<Neighbor>> decided;  // by sink
     };
     Crowd& crowd(std::int64_t i) {
@@ -188,13 +191,13 @@ class PanelSinks {
     void lower(std::int64_t i);
 
     std::int64_t first_;
-    std::size_t questions_, k_;
+    std::size_t questions_;
     const CensusRows& all_;
     std::vector<double> own_offset_, radius_;  // a cosine is a relative score and the own offset
     std::vector<float> offset_, band_;
     std::vector<std::int32_t> slot_;  // by row, question: which sink; -1: it does not ask
     std::vector<Sink> sinks_;
-    std::vector<Entry> entries_;  // by sink
+    std::vector<Entry> entries_;                 // by sink
     std::vector<std::unique_ptr<Crowd>> crowd_;  // by row
     std::vector<float> tile_cut_;
     std::vector<const Block*> faced_;  // by row

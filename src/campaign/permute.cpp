@@ -1,0 +1,290 @@
+#include "candor/campaign/permute.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "candor/base/error.hpp"
+#include "candor/base/matrix.hpp"
+#include "candor/base/sum.hpp"
+#include "candor/base/threads.hpp"
+#include "candor/neighbors/centring.hpp"
+#include "candor/neighbors/row_set.hpp"
+
+namespace candor::campaign {
+
+namespace {
+
+using instruments::NearList;
+using instruments::RowWorlds;
+using instruments::worlds_a_word;
+
+/// Up to 64 worlds of a cell.
+struct Block {
+    enum class Kind { observed, permuted, subsampled } kind = Kind::observed;
+    std::int64_t first = 0, count = 0;
+    std::vector<RowWorlds> roles;
+};
+
+std::vector<Block> blocks_of(const study::Study& study) {
+    std::vector<Block> blocks{{Block::Kind::observed, 0, 1, {}}};
+    const auto add = [&](Block::Kind kind, std::int64_t total) {
+        for (std::int64_t first = 0; first < total; first += worlds_a_word)
+            blocks.push_back({kind, first, std::min(worlds_a_word, total - first), {}});
+    };
+    add(Block::Kind::permuted, study.test.permutations);
+    add(Block::Kind::subsampled, instruments::wide_draws);
+    return blocks;
+}
+
+void draw_roles(const study::Study& study, const TaskWork& work, std::size_t cell, int threads,
+                std::vector<Block>& blocks) {
+    const instruments::Participants& participants = work.listed[cell].participants;
+    const std::string name =
+        permutation_name(study.tasks[work.task],
+                         work.contexts[static_cast<std::size_t>(work.cells[cell].context)], work.cells[cell]);
+    for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
+        Block& block = blocks[static_cast<std::size_t>(b)];
+        block.roles = block.kind == Block::Kind::observed ? participants.observed()
+                      : block.kind == Block::Kind::permuted
+                          ? participants.permuted(study.seed, name, block.first, block.count)
+                          : participants.subsampled(
+                                work.quarters[static_cast<std::size_t>(block.first / worlds_a_word)]);
+    });
+}
+
+/// The lists of a cell: participants' for permutations and queries' for subsamples.
+struct Lists {
+    std::vector<NearList> near, sides;
+
+    const std::vector<NearList>& of(const Block& block) const {
+        return block.kind == Block::Kind::subsampled ? sides : near;
+    }
+};
+
+/// Participants whose lists end too early for some world that is read off them.
+std::vector<std::int64_t> lacking(const ListedCell& listed, const std::vector<Block>& blocks,
+                                  const Lists& lists, bool subsampled, int k, int threads) {
+    std::vector<std::atomic<bool>> lacks(lists.near.size());
+    for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
+        const Block& block = blocks[static_cast<std::size_t>(b)];
+        if ((block.kind == Block::Kind::subsampled) != subsampled) return;
+        const std::vector<NearList>& these = lists.of(block);
+        for (std::size_t i = 0; i < these.size(); ++i) {
+            if (!lacks[i] && instruments::lacks(these[i], static_cast<std::int64_t>(i), block.roles,
+                                                listed.participants.unit(), k))
+                lacks[i] = true;
+        }
+    });
+    std::vector<std::int64_t> which;
+    for (std::size_t i = 0; i < lacks.size(); ++i) {
+        if (lacks[i]) which.push_back(static_cast<std::int64_t>(i));
+    }
+    return which;
+}
+
+/// Some rows as they are stored, with their norms.
+struct Rows {
+    Rows(const neighbors::RowSource& source, std::span<const ContextRow> which) : stored(source.read(which)) {
+        neighbors::scale_to_unit_range(stored);
+        std::visit(
+            [&](const auto& matrix) {
+                for (std::int64_t i = 0; i < matrix.rows(); ++i) norm.push_back(candor::norm(matrix.row(i)));
+            },
+            stored);
+    }
+    /// neighbors::cosine_of row i and row j of another.
+    double cosine(std::int64_t i, const Rows& other, std::int64_t j) const {
+        return std::visit(
+            [&](const auto& matrix) {
+                const auto& others = std::get<std::decay_t<decltype(matrix)>>(other.stored);
+                return neighbors::cosine_of(matrix.row(i), norm[static_cast<std::size_t>(i)], others.row(j),
+                                            other.norm[static_cast<std::size_t>(j)]);
+            },
+            stored);
+    }
+
+    neighbors::StoredRows stored;
+    std::vector<double> norm;
+};
+
+/// Lists made longer at once, and rows read at once to stand on them.
+constexpr std::int64_t lists_at_once = 64, rows_at_once = 512;
+
+/// The cosines of participants `which` with all of them, the rows of `which` one below the other.
+Matrix<double> cosines_with_all(const neighbors::RowSource& source, const ListedCell& listed,
+                                std::span<const std::int64_t> which, int threads) {
+    std::vector<ContextRow> asked;
+    for (const std::int64_t i : which) asked.push_back(listed.rows[static_cast<std::size_t>(i)]);
+    const Rows mine(source, asked);
+    const std::int64_t rows = std::ssize(listed.rows);
+    Matrix<double> cosines(std::ssize(which), rows);
+    for (std::int64_t first = 0; first < rows; first += rows_at_once) {
+        const std::int64_t count = std::min(rows_at_once, rows - first);
+        const Rows others(
+            source,
+            std::span(listed.rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+        for_each_on_threads(threads, std::ssize(which), [&](std::int64_t i) {
+            for (std::int64_t j = 0; j < count; ++j)
+                cosines.row(i)[static_cast<std::size_t>(first + j)] = mine.cosine(i, others, j);
+        });
+    }
+    return cosines;
+}
+
+/// The list of participant `i` with all others on it, or with all candidates of either side.
+NearList whole_list(std::span<const double> cosine, const ListedCell& listed, std::int64_t i,
+                    bool subsampled) {
+    std::vector<std::pair<double, std::int32_t>> all;
+    const auto add = [&](std::int64_t other) {
+        if (other != i)
+            all.emplace_back(-cosine[static_cast<std::size_t>(other)], static_cast<std::int32_t>(other));
+    };
+    if (subsampled) {
+        for (const auto& side : listed.candidate) std::ranges::for_each(side, add);
+    } else {
+        for (std::int64_t other = 0; other < std::ssize(cosine); ++other) add(other);
+    }
+    std::ranges::sort(all);
+    NearList list;
+    for (const auto& [minus_cosine, other] : all) {
+        list.row.push_back(other);
+        list.cosine.push_back(-minus_cosine);
+    }
+    list.whole = true;
+    return list;
+}
+
+/// Completes the lists that lack something for some world of `blocks`.
+void complete(const study::Study& study, const ListedCell& listed, const std::vector<Block>& blocks,
+              Lists& lists, const neighbors::RowSource& rows, int threads) {
+    for (const bool subsampled : {false, true}) {
+        const auto which = lacking(listed, blocks, lists, subsampled, study.op.k, threads);
+        for (std::size_t first = 0; first < which.size(); first += lists_at_once) {
+            const auto these = std::span(which).subspan(
+                first, std::min(static_cast<std::size_t>(lists_at_once), which.size() - first));
+            const Matrix<double> cosines = cosines_with_all(rows, listed, these, threads);
+            for_each_on_threads(threads, std::ssize(these), [&](std::int64_t at) {
+                const std::int64_t i = these[static_cast<std::size_t>(at)];
+                (subsampled ? lists.sides : lists.near)[static_cast<std::size_t>(i)] =
+                    whole_list(cosines.row(at), listed, i, subsampled);
+            });
+        }
+    }
+}
+
+CellWorlds count(const study::Study& study, const ListedCell& listed, const std::vector<Block>& blocks,
+                 const Lists& lists, int threads) {
+    CellWorlds worlds;
+    std::vector<instruments::WorldCounts> counted(blocks.size());
+    const bool margins = study.op.negative_queries != study::NegativeQueries::none;
+    for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
+        const Block& block = blocks[static_cast<std::size_t>(b)];
+        counted[static_cast<std::size_t>(b)] = instruments::count_worlds(
+            lists.of(block), block.roles, listed.participants.unit(), study.op.k,
+            static_cast<int>(block.count), margins,
+            block.kind == Block::Kind::permuted ? listed.participants.positives() : 0);
+    });
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+        const auto& counts = counted[b].counts;
+        if (blocks[b].kind == Block::Kind::observed) worlds.observed = counts.front();
+        if (blocks[b].kind == Block::Kind::subsampled)
+            worlds.subsampled.insert(worlds.subsampled.end(), counts.begin(), counts.end());
+        if (blocks[b].kind != Block::Kind::permuted) continue;
+        worlds.permuted.insert(worlds.permuted.end(), counts.begin(), counts.end());
+        worlds.blind.insert(worlds.blind.end(), counted[b].blind.begin(), counted[b].blind.end());
+        worlds.words = counted[b].words;
+    }
+    return worlds;
+}
+
+/// What the lists say of the labels as they are must be what the search said.
+void require_same_counts(const Found& found, const study::Cell& cell, const instruments::Counts& counts) {
+    std::int64_t discordant = 0, ties = 0;
+    for (std::int64_t q = 0; q < cell.positive_queries; ++q) {
+        const double margin = found.primary[static_cast<std::size_t>(q)].margin();
+        discordant += margin > 0;
+        ties += margin == 0;
+    }
+    CANDOR_REQUIRE(
+        counts.discordant == discordant && counts.ties == ties && counts.queries == cell.positive_queries,
+        "cell " + std::to_string(found.cell) + ": " + std::to_string(counts.discordant) + " of " +
+            std::to_string(counts.queries) + " by the lists, " + std::to_string(discordant) + " of " +
+            std::to_string(cell.positive_queries) + " by the search");
+}
+
+bool has_lists(const Found& found) {
+    return !found.near.empty();
+}
+
+}  // namespace
+
+void permute_cell(const study::Study& study, const TaskWork& work, Found& found,
+                  const neighbors::RowSource& rows, int threads) {
+    const ListedCell& listed = work.listed[found.cell];
+    CANDOR_REQUIRE(
+        std::ssize(found.near) == listed.participants.size() && found.sides.size() == listed.query.size(),
+        "cell " + std::to_string(found.cell) + " has " + std::to_string(found.near.size()) + " lists");
+    std::vector<Block> blocks = blocks_of(study);
+    draw_roles(study, work, found.cell, threads, blocks);
+    Lists lists{std::exchange(found.near, {}), {}};
+    lists.sides.resize(lists.near.size());
+    for (std::size_t q = 0; q < listed.query.size(); ++q)
+        lists.sides[static_cast<std::size_t>(listed.query[q])] = std::move(found.sides[q]);
+    found.sides = {};
+    complete(study, listed, blocks, lists, rows, threads);
+    found.worlds = count(study, listed, blocks, lists, threads);
+    require_same_counts(found, work.cells[found.cell], found.worlds.observed);
+}
+
+void permute(const study::Study& study, const std::vector<TaskWork>& work, std::vector<Found>& owned,
+             const OpenRows& open, int threads, parallel::StopRequest& stop, const Log& log) {
+    double total = 0;
+    for (const Found& found : owned) total += has_lists(found) ? static_cast<double>(found.near.size()) : 0;
+    Progress progress(log, "permuting labels", total);
+    for (Found& found : owned) {
+        if (!has_lists(found)) continue;
+        if (stop.requested()) break;
+        const auto lists = static_cast<double>(found.near.size());
+        const SearchGroup group{found.work, found.encoder, work[found.work].cells[found.cell].context, {}, 0};
+        permute_cell(study, work[found.work], found, *open(group), threads);
+        progress.advance(lists);
+    }
+    stop.rendezvous();
+}
+
+namespace {
+
+/// A list beside its entries: itself, and what two allocations take.
+constexpr std::int64_t of_list = static_cast<std::int64_t>(sizeof(NearList)) + 32;
+constexpr std::int64_t of_entry = sizeof(std::int32_t) + sizeof(double);
+
+}  // namespace
+
+std::int64_t lists_memory(const ListedCell& listed) {
+    if (!listed.has_lists()) return 0;
+    return listed.participants.size() * (of_list + listed.length * of_entry) +
+           std::ssize(listed.query) * (of_list + 2 * listed.side_length * of_entry);
+}
+
+std::int64_t reading_memory(const study::Study& study, const ListedCell& listed) {
+    if (!listed.has_lists()) return 0;
+    const std::int64_t participants = listed.participants.size();
+    return participants * (std::ssize(blocks_of(study)) * static_cast<std::int64_t>(sizeof(RowWorlds)) +
+                           static_cast<std::int64_t>(sizeof(NearList)) +
+                           lists_at_once * static_cast<std::int64_t>(sizeof(double)));
+}
+
+std::int64_t worlds_memory(const study::Study& study, const ListedCell& listed) {
+    if (!listed.has_lists()) return 0;
+    return (study.test.permutations + instruments::wide_draws) *
+               static_cast<std::int64_t>(sizeof(instruments::Counts)) +
+           study.test.permutations * ((listed.participants.positives() + 63) / 64) *
+               static_cast<std::int64_t>(sizeof(std::uint64_t));
+}
+
+}  // namespace candor::campaign
