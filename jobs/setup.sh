@@ -7,8 +7,12 @@ build_packages=(
     git cmake ninja-build g++ pkg-config
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libopenblas-dev
     libboost-dev libboost-program-options-dev libtomlplusplus-dev libxxhash-dev librandom123-dev libzip-dev
-    libhwy-dev gnuplot-nox
+    libhwy-dev zlib1g-dev gnuplot-nox
 )
+# For TorchScript encoders and images of all kinds (-DCANDOR_WITH_EMBED=ON): 1.5 GB with what they bring along, so that
+# nothing but jobs/fashion.sh installs them.
+# shellcheck disable=SC2034
+embed_packages=(libtorch-dev libopencv-imgcodecs-dev libgdcm-dev)
 # For the tests: Boost.Test, the Python references, h5diff, ps, the sources of a comma-decimal locale, and a
 # Slurm of several nodes.
 # shellcheck disable=SC2034
@@ -69,18 +73,21 @@ ensure_tools() {
 This system has no apt. Load the modules of these, or install them, and run this again:
     CMake 3.25, Ninja, GCC 12 or another C++20 compiler, pkg-config
     Open MPI 4, HDF5 1.10.7 built with it, OpenBLAS
-    Boost 1.74 (Program_options, Math; Test for the tests), toml++ 3, xxHash, Random123, libzip, Highway
+    Boost 1.74 (Program_options, Math; Test for the tests), toml++ 3, xxHash, Random123, libzip, zlib, Highway
     for the tests: Python 3.11 with numpy, scipy, h5py, statsmodels, scikit-learn, pandas
 END
     exit 2
 }
 
 # Builds target $2 of the preset "release" of the project in $1 into build/release, with further CMake options behind.
-build_release() {
-    local top=$1 target=$2
-    shift 2
+build_release() { build_preset release "$@"; }
+
+# The same of preset $1 into build/$1.
+build_preset() {
+    local preset=$1 top=$2 target=$3
+    shift 3
     # By the environment, so that a build folder of another generator stays what it is.
-    (cd "$top" && CMAKE_GENERATOR=Ninja cmake --preset release "$@" && cmake --build --preset release --target "$target") >&2
+    (cd "$top" && CMAKE_GENERATOR=Ninja cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --target "$target") >&2
 }
 
 # mpirun on one machine, as root or not, with more ranks than cores or not, in a container or not.

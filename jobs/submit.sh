@@ -56,6 +56,12 @@ common=(--parsable --output="${out//%/%%}/%x-%j.out" --chdir="$out" --cpus-per-t
 after=(--kill-on-invalid-dep=yes)
 
 submitted=()
+# Takes back what was submitted of a chain that did not come about.
+# shellcheck disable=SC2317
+withdraw() {
+    ((${#submitted[@]} == 0)) || scancel "${submitted[@]}" || true
+    [[ -s $out/submitted.txt ]] || rm -f -- "$out/submitted.txt"
+}
 # Submits a job and sets `id` to its number, or prints how; $1 says which it is.
 submit() {
     local which=$1
@@ -67,27 +73,29 @@ submit() {
         id=${which^^}
         return
     fi
-    id=$(sbatch "$@") || {
-        ((${#submitted[@]} == 0)) || scancel "${submitted[@]}"
-        [[ -s $out/submitted.txt ]] || rm -f -- "$out/submitted.txt"
-        die "$which: sbatch refused the job, and nothing of the study was submitted" 4
-    }
+    id=$(sbatch "$@") || die "$which: sbatch refused the job, and nothing of the study was submitted" 4
     id=${id%%;*}
     submitted+=("$id")
 }
 
 if [[ -z $dry ]]; then
     command -v sbatch >/dev/null || die "sbatch: not found; on a machine without Slurm use candor run itself" 4
-    queue=$(squeue --noheader --user="$(id -un)" --format=%A) || die "squeue: Slurm does not answer; try again later" 4
     if [[ ! -d $out ]]; then
         mkdir -p -- "$out" 2>/dev/null || die "$out: cannot be made; name a folder that can be written" 4
         if ((${#CANDOR_STRIPE[@]})); then lfs setstripe "${CANDOR_STRIPE[@]}" "$out" || say "$out: not striped"; fi
     fi
-    touch -- "$out/submitted.txt" 2>/dev/null || die "$out: cannot be written; name another folder" 4
+    { exec {lock}>>"$out/submitted.txt"; } 2>/dev/null || die "$out: cannot be written; name another folder" 4
+    # Of two that come at once one submits. Where the file system has no locks, candor's own keeps the runs apart.
+    answer=0
+    flock --nonblock --conflict-exit-code 9 "$lock" 2>/dev/null || answer=$?
+    [[ $answer != 9 && $out/submitted.txt -ef /dev/fd/$lock ]] ||
+        die "$out: another submit.sh is at it; wait for it"
+    queue=$(squeue --noheader --user="$(id -un)" --format=%A) || die "squeue: Slurm does not answer; try again later" 4
     while read -r number; do
         ! grep -qE "^[^#]* $number( |\$)" "$out/submitted.txt" ||
             die "$out: job $number of it is still in the queue; wait for it, or scancel it"
     done <<<"$queue"
+    trap withdraw EXIT
 fi
 
 submit check "${common[@]}" --job-name="$label-check" --time="$CANDOR_SHORT_TIME" --nodes=1 \
@@ -105,4 +113,5 @@ report=$id
 
 [[ -z $dry ]] || exit 0
 printf '%s jobs %s %s %s\n' "$(date -u +%FT%TZ)" "$check" "$run" "$report" >>"$out/submitted.txt"
+trap - EXIT
 echo "submitted check $check, run $run, tables $report; results: $results"

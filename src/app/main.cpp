@@ -1,10 +1,15 @@
 /// candor: chance-calibrated neighborhood discordance of frozen image encoders.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -12,6 +17,7 @@
 #include "candor/app/calibrate_command.hpp"
 #include "candor/app/check_command.hpp"
 #include "candor/app/diff_command.hpp"
+#include "candor/app/embed_command.hpp"
 #include "candor/app/import_command.hpp"
 #include "candor/app/manual.hpp"
 #include "candor/app/options.hpp"
@@ -51,6 +57,8 @@ constexpr Command commands[] = {
      "OUT.h5 --close --far    list opposite-label pairs that one encoder confuses and another does not"},
     {"import", candor::app::import_command,
      "-o OUT.h5 FILE          make a feature file from .npy, .npz, CSV or HDF5"},
+    {"embed", candor::app::embed_command,
+     "RECIPE.toml             make feature files from images, the evidence erased too; over ranks"},
     {"synth", candor::app::synth_command,
      "--shape NAME -o DIR     write a synthetic study whose discordance rates are known"},
     {"calibrate", candor::app::calibrate_command,
@@ -130,9 +138,22 @@ int fail(candor::ExitCode code, const std::string& text) {
     return static_cast<int>(code);
 }
 
+/// OpenMP's threads spin for milliseconds at the end of each loop and so keep the processors that other ranks
+/// and programs wait for: beside two busy processes, a search by two threads took 4 to 7 s where it takes
+/// 0.3. How to wait is read from the environment before main begins, so the program begins once more with
+/// that said.
+void let_threads_sleep(char** argv) {
+    if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+    std::error_code fault;
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", fault);
+    if (fault || ::setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
+    ::execv(self.c_str(), argv);  // comes back only where it fails: then they spin
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    let_threads_sleep(argv);
     try {
         return dispatch({argv + 1, argv + argc});
     } catch (const candor::Error& error) {

@@ -1,5 +1,6 @@
 #include "candor/app/program.hpp"
 
+#include "candor/embed/encoder.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/results_file.hpp"
@@ -21,7 +22,7 @@ std::string version_text() {
     return "candor " + here.version + "\ncommit " + here.commit + (here.dirty ? " (with changes)" : "") +
            "\ncompiler " + here.compiler + "\nblas " + linalg::blas_description() + ", kernel " +
            linalg::blas_core() + "\nhdf5 " + store::hdf5_version() + "\nmpi " + parallel::mpi_version() +
-           "\n";
+           "\nlibtorch " + embed::torch_version() + "\n";
 }
 
 }  // namespace candor::app

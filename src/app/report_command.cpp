@@ -12,6 +12,8 @@
 #include "candor/report/blind_figures.hpp"
 #include "candor/report/draw.hpp"
 #include "candor/report/exhibits.hpp"
+#include "candor/report/head_exhibits.hpp"
+#include "candor/report/head_figures.hpp"
 #include "candor/report/page.hpp"
 #include "candor/report/rate_figures.hpp"
 #include "candor/report/report_folder.hpp"
@@ -84,20 +86,21 @@ report::Page make_page(const report::ReportData& data) {
                                 report::margins_against_caps,
                                 report::overlap_matrix,
                                 report::consensus_by_finding,
-                                report::retention_against_d};
+                                report::retention_against_d,
+                                report::risk_coverage,
+                                report::selection_by_policy};
     for (const report::TaskFacts& task : data.tasks) {
         report::TaskPart part{task.id,
                               {report::panel_exhibit(data, task.id), report::consensus_exhibit(data, task.id),
                                report::rates_exhibit(data, task.id)},
                               {}};
+        for (auto&& exhibit : {report::detection_exhibit(data, task.id), report::gaps_exhibit(data, task.id),
+                               report::selection_exhibit(data, task.id)}) {
+            if (exhibit) part.exhibits.push_back(*exhibit);
+        }
         for (const Maker make : makers) keep(part.figures, make(data, task.id, why), why);
         page.tasks.push_back(std::move(part));
     }
-    if (!data.table("detection"))
-        page.absent.emplace_back(
-            "Error detection and risk-coverage curves: this file has no table detection.");
-    if (!data.table("selection"))
-        page.absent.emplace_back("Selection of an encoder by image: this file has no table selection.");
     return page;
 }
 

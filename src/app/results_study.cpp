@@ -47,6 +47,14 @@ report::OverviewTask describe_task(const store::ResultsReader& results, const st
             static_cast<std::int64_t>(patient_set.size())};
 }
 
+/// Puts how encoders are shown in the place of their ids.
+void show_labels(const report::ReportData& data, store::ResultTable& table, std::string_view column) {
+    for (store::Column& one : table.columns) {
+        if (one.name != column) continue;
+        for (std::string& id : std::get<std::vector<std::string>>(one.values)) id = data.encoder(id);
+    }
+}
+
 }  // namespace
 
 report::Overview read_overview(const store::ResultsReader& results) {
@@ -95,6 +103,11 @@ report::ReportData read_report_data(const store::ResultsReader& results) {
         data.datasets.push_back(
             {dataset.id, dataset.label.empty() ? dataset.id : dataset.label, dataset.reference, {}, 0, 0});
     }
+    // Of these only sentences are made; exhibits and figures look encoders up by id, in `tables`.
+    show_labels(data, data.overview.panels, "encoder");
+    show_labels(data, data.overview.across.retention, "encoder");
+    show_labels(data, data.overview.across.distances, "anchor");
+    show_labels(data, data.overview.heads.heads, "encoder");
     // Images and patients by data set, over all tasks: a task that shares a data set asks the same images.
     std::map<std::string, std::set<std::string>> images;
     std::map<std::string, std::set<std::pair<bool, std::string>>> patients;

@@ -1,49 +1,21 @@
 #include "candor/app/run_command.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <optional>
-
 #include "candor/app/mpi_main.hpp"
 #include "candor/app/options.hpp"
 #include "candor/app/program.hpp"
-#include "candor/base/duration.hpp"
+#include "candor/app/stop_at.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/log.hpp"
 #include "candor/base/memory.hpp"
-#include "candor/base/text.hpp"
 #include "candor/campaign/run.hpp"
+#include "candor/parallel/stop.hpp"
 
 namespace candor::app {
 
 namespace po = boost::program_options;
 
-namespace {
-
-using Clock = parallel::StopRequest::Clock;
-
-/// Stopping takes seconds; a tenth of a short limit has to do.
-Clock::time_point before_limit(const std::string& text) {
-    const auto limit = parse_duration(text);
-    if (!limit || limit->count() == 0) {
-        throw UsageError("--time-limit " + text,
-                         "must be a time with its unit, e.g. 90s, 30m, 2h or 1:30:00");
-    }
-    return Clock::now() + *limit - std::min(std::chrono::seconds(60), *limit / 10);
-}
-
-/// A minute before Slurm ends the job, where it says when that is.
-std::optional<Clock::time_point> before_slurm_ends() {
-    const char* const end = std::getenv("SLURM_JOB_END_TIME");
-    const auto seconds = end == nullptr ? std::nullopt : parse_integer(end);
-    if (!seconds || *seconds <= 0) return std::nullopt;
-    return Clock::time_point(std::chrono::seconds(*seconds - 60));
-}
-
-}  // namespace
-
 int run_command(const std::vector<std::string>& arguments) {
+    parallel::note_signals();  // before MPI starts, which takes its time
     campaign::RunOptions run;
     run.stop_at = before_slurm_ends();
     CommonOptions common;
@@ -59,9 +31,7 @@ int run_command(const std::vector<std::string>& arguments) {
                 throw UsageError("--memory " + size, "must be a size of more than nothing, e.g. 512M or 2G");
         }),
          "most memory of a rank, e.g. 2G; features are then read again and again where they do not fit")  //
-        ("time-limit",
-         po::value<std::string>()->value_name("TIME")->notifier(
-             [&run](const std::string& text) { run.stop_at = before_limit(text); }),
+        ("time-limit", time_limit_value(run.stop_at),
          "stop in good time before so much has passed, e.g. 90s, 30m, 2h or 1:30:00, keep what is finished "
          "and "
          "end with code 75 (default: what Slurm allows the job)")  //

@@ -3,9 +3,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
+#include <ranges>
 #include <utility>
 
 #include "candor/app/options.hpp"
@@ -18,6 +21,7 @@
 #include "candor/report/selection.hpp"
 #include "candor/report/table_format.hpp"
 #include "candor/store/results_file.hpp"
+#include "candor/store/table_rows.hpp"
 
 namespace candor::app {
 
@@ -26,17 +30,19 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr const char* usage = R"(Usage: candor show OUT.h5 [TABLE] [options]
-       candor show OUT.h5.journal [--follow]
+       candor show OUT.h5.journal [TABLE | --follow]
 
 Without TABLE: an overview of the study. With TABLE: that table. Formats text, md and tex are for people:
 rates as percentages, rounded. csv and json are for programs: as stored, every digit.
-Of a journal: what is done, running and left of a study that is being run, or was ended.
+Of a journal: what is done, running and left of a study that is being run, or was ended; as the tables
+stages, left and ranks too.
 
 Examples:
   candor show results.h5
   candor show results.h5 findings --where encoder=rad-dino --columns finding,d,d_low,d_high
   candor show results.h5 cells --format csv > cells.csv
   candor show results.h5.journal --follow
+  candor show results.h5.journal stages --format json
 )";
 
 struct ShowOptions {
@@ -78,19 +84,12 @@ ShowOptions parse_options(const std::vector<std::string>& arguments) {
         for (std::string& name : split_text(text, ',')) options.columns.push_back(std::move(name));
     }
     if (options.follow && !is_journal(options.file)) options.file += ".journal";
-    if (is_journal(options.file)) {
-        if (!options.table.empty() || options.list || !where.empty() || !columns.empty() ||
-            options.format != report::Format::text) {
-            throw UsageError(options.file,
-                             "has no tables yet; give --follow or nothing with it, and name the results file "
-                             "once the run is finished");
-        }
-        return options;
-    }
+    if (options.follow && (!options.table.empty() || options.list || options.format != report::Format::text))
+        throw UsageError("--follow", "goes with no table and no format");
     if (options.table.empty()) {
         if (!where.empty() || !columns.empty()) {
             throw UsageError(where.empty() ? "--columns" : "--where",
-                             "name the table: candor show OUT.h5 TABLE");
+                             "name the table: candor show " + options.file + " TABLE");
         }
         if (options.format != report::Format::text && !options.list) {
             throw UsageError("--format", "the overview is text only; name a table, or use --list");
@@ -108,32 +107,43 @@ std::int64_t terminal_width() {
     return 160;  // a log or a file: what a wide terminal shows
 }
 
-store::ResultTable list_tables(const store::ResultsReader& results) {
-    store::ResultTable list{"tables", {}};
-    list.texts("table") = results.tables();
-    std::vector<std::int64_t> rows;
-    std::vector<std::string> columns;
-    for (const std::string& name : results.tables()) {
-        const store::ResultTable table = results.table(name);
-        rows.push_back(table.rows());
-        std::vector<std::string> names;
-        for (const store::Column& column : table.columns) names.push_back(column.name);
-        columns.push_back(join_text(names, ","));
-    }
-    list.integers("rows") = std::move(rows);
-    list.texts("columns") = std::move(columns);
-    return list;
+/// What tables are taken from: a results file, or a journal.
+struct Tables {
+    std::vector<std::string> names;
+    std::function<store::ResultTable(const std::string&)> read;
+};
+
+Tables tables_of(const store::ResultsReader& results) {
+    return {results.tables(), [&](const std::string& name) { return results.table(name); }};
 }
 
-store::ResultTable chosen_table(const store::ResultsReader& results, const ShowOptions& options) {
-    if (!results.has_table(options.table)) {
-        const auto known = results.tables();
-        const std::string near = nearest_name(options.table, known);
+Tables tables_of(const std::vector<store::ResultTable>& tables) {
+    std::vector<std::string> names;
+    for (const store::ResultTable& table : tables) names.push_back(table.name);
+    return {names, [&](const std::string& name) {
+                return *std::ranges::find(tables, name, &store::ResultTable::name);
+            }};
+}
+
+store::ResultTable list_tables(const Tables& tables) {
+    return store::table_of("tables", tables.names, [&](store::TableRows& rows, const std::string& name) {
+        const store::ResultTable table = name.empty() ? store::ResultTable() : tables.read(name);
+        std::vector<std::string> columns;
+        for (const store::Column& column : table.columns) columns.push_back(column.name);
+        rows.put("table", name);
+        rows.put("rows", table.rows());
+        rows.put("columns", join_text(columns, ","));
+    });
+}
+
+store::ResultTable chosen_table(const Tables& tables, const ShowOptions& options) {
+    if (std::ranges::find(tables.names, options.table) == tables.names.end()) {
+        const std::string near = nearest_name(options.table, tables.names);
         throw UsageError(options.file, "has no table \"" + options.table + "\"" +
                                            (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
-                                           "; it has " + join_text(known, ", "));
+                                           "; it has " + join_text(tables.names, ", "));
     }
-    const store::ResultTable whole = results.table(options.table);
+    const store::ResultTable whole = tables.read(options.table);
     store::ResultTable table = report::select_rows(whole, options.where);
     if (table.rows() == 0 && whole.rows() > 0 && !options.quiet) {
         const std::string why = report::explain_empty(whole, options.where);
@@ -148,18 +158,26 @@ store::ResultTable chosen_table(const store::ResultsReader& results, const ShowO
 int show_command(const std::vector<std::string>& arguments) {
     const ShowOptions options = parse_options(arguments);
     if (options.help) return 0;
+    const auto print = [&](const Tables& tables) {
+        write_output(report::format_table(options.list ? list_tables(tables) : chosen_table(tables, options),
+                                          options.format));
+    };
+    const bool one_table = options.list || !options.table.empty();
     if (is_journal(options.file)) {
+        if (one_table) {
+            const std::vector<store::ResultTable> tables = journal_tables(options.file);
+            print(tables_of(tables));
+            return 0;
+        }
         const Log log(options.quiet ? Verbosity::quiet : Verbosity::normal, true);
         options.follow ? follow_journal(options.file, log) : show_journal(options.file);
         return 0;
     }
     const store::ResultsReader results(options.file);
-    if (options.list) {
-        write_output(report::format_table(list_tables(results), options.format));
-    } else if (options.table.empty()) {
-        write_output(report::format_overview(read_overview(results), terminal_width()));
+    if (one_table) {
+        print(tables_of(results));
     } else {
-        write_output(report::format_table(chosen_table(results, options), options.format));
+        write_output(report::format_overview(read_overview(results), terminal_width()));
     }
     return 0;
 }

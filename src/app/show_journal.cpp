@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
@@ -15,8 +16,10 @@
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/campaign/journal_progress.hpp"
+#include "candor/embed/row_journal.hpp"
 #include "candor/report/table_format.hpp"
 #include "candor/store/output_lock.hpp"
+#include "candor/store/table_rows.hpp"
 
 namespace candor::app {
 
@@ -81,33 +84,19 @@ std::vector<Stage> stages_of(const JournalProgress& progress) {
 }
 
 store::ResultTable stages_table(const std::vector<Stage>& stages) {
-    store::ResultTable table{"stages", {}};
-    std::vector<std::string> names;
-    std::vector<double> done;
-    std::vector<std::int64_t> pieces, finished, begun, left;
-    for (const Stage& one : stages) {
-        names.push_back(one.name);
-        done.push_back(one.done);
-        pieces.push_back(one.pieces);
-        finished.push_back(one.finished);
-        begun.push_back(one.begun);
-        left.push_back(std::max<std::int64_t>(0, one.pieces - one.finished - one.begun));
-    }
-    table.texts("name") = std::move(names);
-    table.reals("done_share") = std::move(done);
-    table.integers("pieces") = std::move(pieces);
-    table.integers("finished") = std::move(finished);
-    table.integers("begun") = std::move(begun);
-    table.integers("left") = std::move(left);
-    return table;
+    return store::table_of("stages", stages, [](store::TableRows& rows, const Stage& one) {
+        rows.put("name", one.name);
+        rows.put("done_share", one.done);
+        rows.put("pieces", one.pieces);
+        rows.put("finished", one.finished);
+        rows.put("begun", one.begun);
+        rows.put("left", std::max<std::int64_t>(0, one.pieces - one.finished - one.begun));
+    });
 }
 
 /// A row a task and encoder of which something is left.
 store::ResultTable left_table(const JournalProgress& progress) {
-    store::ResultTable table{"left", {}};
-    std::vector<std::string> names, tasks, encoders;
-    std::vector<double> done;
-    std::vector<std::int64_t> groups, finished, begun;
+    std::vector<SearchProgress> parts;
     for (const SearchProgress& search : progress.searches) {
         // Groups of a task and encoder follow each other.
         for (auto at = search.groups.begin(); at != search.groups.end();) {
@@ -116,49 +105,37 @@ store::ResultTable left_table(const JournalProgress& progress) {
             while (at != search.groups.end() && at->group.task == first->group.task &&
                    at->group.encoder == first->group.encoder)
                 part.groups.push_back(*at++);
-            if (part.finished() == std::ssize(part.groups)) continue;
-            names.emplace_back(name_of(search.search));
-            tasks.push_back(first->group.task);
-            encoders.push_back(first->group.encoder);
-            done.push_back(part.done());
-            groups.push_back(std::ssize(part.groups));
-            finished.push_back(part.finished());
-            begun.push_back(part.begun());
+            if (part.finished() < std::ssize(part.groups)) parts.push_back(std::move(part));
         }
     }
-    table.texts("name") = std::move(names);
-    table.texts("task") = std::move(tasks);
-    table.texts("encoder") = std::move(encoders);
-    table.reals("done_share") = std::move(done);
-    table.integers("groups") = std::move(groups);
-    table.integers("finished") = std::move(finished);
-    table.integers("begun") = std::move(begun);
-    return table;
+    return store::table_of("left", parts, [](store::TableRows& rows, const SearchProgress& part) {
+        const campaign::AgendaGroup first =
+            part.groups.empty() ? campaign::AgendaGroup{} : part.groups[0].group;
+        rows.put("name", std::string(name_of(part.search)));
+        rows.put("task", first.task);
+        rows.put("encoder", first.encoder);
+        rows.put("done_share", part.done());
+        rows.put("groups", std::ssize(part.groups));
+        rows.put("finished", part.finished());
+        rows.put("begun", part.begun());
+    });
 }
 
 store::ResultTable ranks_table(const JournalProgress& progress) {
-    store::ResultTable table{"ranks", {}};
-    std::vector<std::int64_t> ranks, panels, encounters, results;
-    std::vector<std::string> searching, changed;
-    for (const campaign::RankProgress& one : progress.kept) {
-        ranks.push_back(one.rank);
-        panels.push_back(one.answered);
-        encounters.push_back(one.met);
-        results.push_back(one.results);
-        searching.push_back(
-            one.searching ? join_text(std::vector<std::string>{one.searching->task, one.searching->encoder,
-                                                               one.searching->context},
-                                      " / ")
-                          : "-");
-        changed.push_back(duration_text(one.changed) + " ago");
-    }
-    table.integers("rank") = std::move(ranks);
-    table.integers("panels_decided") = std::move(panels);
-    table.integers("encounters_kept") = std::move(encounters);
-    table.integers("results_kept") = std::move(results);
-    table.texts("checkpoint_of") = std::move(searching);
-    table.texts("kept_last") = std::move(changed);
-    return table;
+    return store::table_of(
+        "ranks", progress.kept, [](store::TableRows& rows, const campaign::RankProgress& one) {
+            rows.put("rank", one.rank);
+            rows.put("panels_decided", one.answered);
+            rows.put("encounters_kept", one.met);
+            rows.put("results_kept", one.results);
+            rows.put("checkpoint_of",
+                     one.searching
+                         ? join_text(std::vector<std::string>{one.searching->task, one.searching->encoder,
+                                                              one.searching->context},
+                                     " / ")
+                         : std::string("-"));
+            rows.put("seconds_since", std::round(one.changed));
+        });
 }
 
 std::string page(const std::string& folder, const JournalProgress& progress) {
@@ -247,6 +224,10 @@ class Line {
 /// @throws UsageError where there is neither a journal nor, then to be looked at instead, are there
 /// results.
 void require_journal(const std::string& folder) {
+    std::error_code absent;
+    if (fs::exists(folder + '/' + embed::made_from_name, absent))
+        throw UsageError(
+            folder, "is what candor embed has kept of a feature file; the same candor embed goes on from it");
     if (fs::is_directory(folder)) return;
     throw UsageError(folder,
                      has_results(folder)
@@ -256,6 +237,12 @@ void require_journal(const std::string& folder) {
 }
 
 }  // namespace
+
+std::vector<store::ResultTable> journal_tables(const std::string& folder) {
+    require_journal(folder);
+    const JournalProgress progress = campaign::read_progress(output_of(folder), campaign::name_of(program()));
+    return {stages_table(stages_of(progress)), left_table(progress), ranks_table(progress)};
+}
 
 bool is_journal(const std::string& path) {
     return path.size() > suffix.size() && path.ends_with(suffix);

@@ -31,9 +31,10 @@ void Log::detail(const std::string& text) const {
     if (verbosity_ == Verbosity::verbose) say("candor: " + text);
 }
 
-Progress::Progress(const Log& log, std::string what, double total)
+Progress::Progress(const Log& log, std::string what, double total, std::string unit)
     : log_(log),
       what_(std::move(what)),
+      unit_(std::move(unit)),
       total_(total),
       terminal_(isatty(STDERR_FILENO) == 1),
       start_(std::chrono::steady_clock::now()),
@@ -51,7 +52,11 @@ void Progress::advance(double work) {
     last_ = now;
     const double share = std::min(1.0, done_ / total_);
     const double spent = std::chrono::duration<double>(now - start_).count();
-    const std::string text = what_ + ": " + format_fixed(100 * share, 1) + " %, about " +
+    const std::string rate =
+        unit_.empty() || spent <= 0
+            ? ""
+            : format_fixed(done_ / spent, done_ < 100 * spent ? 1 : 0) + ' ' + unit_ + " a second, ";
+    const std::string text = what_ + ": " + format_fixed(100 * share, 1) + " %, " + rate + "about " +
                              format_fixed(share > 0 ? spent * (1 - share) / share : 0, 0) + " s left";
     if (terminal_) {
         std::fprintf(stderr, "\r\033[Kcandor: %s", text.c_str());

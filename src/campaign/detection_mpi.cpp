@@ -79,7 +79,7 @@ std::map<DetectionJob, Outputs> deliver_outputs(const parallel::Communicator& wo
                                                 const std::map<DetectionJob, int>& rank_of) {
     std::vector<ByteWriter> writers(static_cast<std::size_t>(world.size()));
     for (const TrainedHead& head : trained) {
-        if (head.job.kind != instruments::HeadKind::linear) continue;
+        if (head.job.kind != primary_head) continue;
         const DetectionJob job{head.job.work, head.job.encoder, head.job.dataset};
         const study::HeadRows& rows = heads[job.work][job.dataset];
         ByteWriter& out = writers[static_cast<std::size_t>(rank_of.at(job))];
@@ -221,24 +221,16 @@ struct Group {
 /// Why a cell, or its comparison, is undefined.
 enum class Why : std::int32_t { defined, untrained, one_label, no_threshold, no_rows, no_error, all_errors };
 
+constexpr std::array<const char*, 7> texts{"",
+                                           "no training row is labelled",
+                                           "training rows of one label alone",
+                                           "no threshold: no positive in validation",
+                                           "no labelled test row has k labelled training rows in its context",
+                                           "the head makes no error",
+                                           "the head is right nowhere"};
+
 std::string text_of(Why why) {
-    switch (why) {
-        case Why::defined:
-            return "";
-        case Why::untrained:
-            return "no training row is labelled";
-        case Why::one_label:
-            return "training rows of one label alone";
-        case Why::no_threshold:
-            return "no threshold: no positive in validation";
-        case Why::no_rows:
-            return "no labelled test row has k labelled training rows in its context";
-        case Why::no_error:
-            return "the head makes no error";
-        case Why::all_errors:
-            return "the head is right nowhere";
-    }
-    return {};
+    return texts[static_cast<std::size_t>(why)];
 }
 
 /// What is told of a cell. Plain numbers only: it travels between ranks as bytes.
@@ -248,6 +240,7 @@ struct CellSummary {
     std::int64_t without_neighbors = 0;
     DetectionSummary summary{};
     ByScore<Estimate> aurc{};
+    instruments::RiskCurves risk{};
 };
 
 /// Pooled over parts of cells: counts, and who they are of.
@@ -382,6 +375,7 @@ void count(const study::Study& study, const TaskWork& work, const study::HeadRow
             instruments::risk_coverage(cell.scores.view(), cell.errs, cell.patient, resampling);
         for (std::size_t s = 0; s < areas.size(); ++s)
             cell.told.aurc[s] = instruments::estimate(areas[s], study.bootstrap.confidence);
+        cell.told.risk = instruments::risk_curves(cell.scores.view(), cell.errs);
     });
 
     std::vector<DetectionTally> of_cell(cells.size());
@@ -577,6 +571,53 @@ void add_task(const study::Study& study, const TaskWork& work, const std::vector
     }
 }
 
+/// A point of the table `risk_coverage`.
+struct RiskLine {
+    std::string task, level, encoder, score;
+    std::int64_t cells = 0;
+    double coverage = undefined, risk = undefined;
+};
+
+void put_risk_line(Rows& rows, const RiskLine& line) {
+    rows.put("task", line.task);
+    rows.put("level", line.level);
+    rows.put("encoder", line.encoder);
+    rows.put("score", line.score);
+    rows.put("cells", line.cells);
+    rows.put("coverage", line.coverage);
+    rows.put("risk", line.risk);
+}
+
+/// Mean curves of the cells of each encoder, then of the task. A score that is undefined in one of them has
+/// none: means of different cells cannot be compared.
+void add_risks(const study::Study& study, const TaskWork& work, const std::vector<CellSummary>& cells,
+               std::vector<RiskLine>& lines) {
+    const study::Task& task = study.tasks[work.task];
+    const auto add = [&](RiskLine line, std::optional<std::size_t> encoder) {
+        std::vector<const instruments::RiskCurves*> curves;
+        for (const CellSummary& cell : cells) {
+            if (cell.summary.rows > 0 && (!encoder || cell.group.encoder == *encoder))
+                curves.push_back(&cell.risk);
+        }
+        if (curves.empty()) return;
+        line.cells = std::ssize(curves);
+        for (std::size_t s = 0; s <= instruments::detection_scores; ++s) {
+            const bool oracle = s == instruments::detection_scores;
+            line.score = oracle ? "oracle" : instruments::name_of(static_cast<DetectionScore>(s));
+            for (std::size_t i = 0; i < instruments::risk_points; ++i) {
+                double sum = 0;
+                for (const auto* curve : curves) sum += (oracle ? curve->oracle : curve->of[s])[i];
+                line.coverage = static_cast<double>(i + 1) / static_cast<double>(instruments::risk_points);
+                line.risk = sum / static_cast<double>(curves.size());
+                lines.push_back(line);
+            }
+        }
+    };
+    for (std::size_t e = 0; e < task.encoders.size(); ++e)
+        add({task.id, "encoder", study.encoders[task.encoders[e]].id, "", 0, undefined, undefined}, e);
+    add({task.id, "task", "", "", 0, undefined, undefined}, std::nullopt);
+}
+
 }  // namespace
 
 OpenScored scored_rows_from_files(const Inputs& inputs, const std::vector<TaskWork>& work,
@@ -644,6 +685,7 @@ DetectionResults detection_mpi(const parallel::Communicator& world, const study:
         return std::tuple(cell.group.work, cell.group.dataset, cell.group.encoder, cell.group.finding);
     });
     std::vector<Line> lines;
+    std::vector<RiskLine> risks;
     for (std::size_t w = 0; w < work.size(); ++w) {
         std::vector<CellSummary> cells;
         std::ranges::copy_if(told, std::back_inserter(cells),
@@ -653,8 +695,10 @@ DetectionResults detection_mpi(const parallel::Communicator& world, const study:
             if (group.work == w) of_work.emplace(group, std::move(pooled));
         }
         add_task(study, work[w], cells, of_work, lines, results.families);
+        add_risks(study, work[w], cells, risks);
     }
     results.table = table_of("detection", lines, put_line);
+    results.risk = table_of("risk_coverage", risks, put_risk_line);
     return results;
 }
 

@@ -108,7 +108,7 @@ std::vector<DetectionJob> detection_jobs(const study::Study& study, const std::v
                                          const HeadRowsOfWork& heads) {
     std::vector<DetectionJob> jobs;
     for (const HeadJob& head : head_jobs(study, work, heads)) {
-        if (head.kind == instruments::HeadKind::linear && head.member == 0)
+        if (head.kind == primary_head && head.member == 0)
             jobs.push_back({head.work, head.encoder, head.dataset});
     }
     return jobs;
@@ -131,6 +131,7 @@ std::optional<GeometricScores> geometric_scores(const study::Study& study, const
                                                 const neighbors::RowSource& rows, int threads,
                                                 std::int64_t memory, const std::function<bool()>& stops) {
     neighbors::SearchOptions options;
+    options.block_rows = instruments::training_block_rows;
     options.threads = threads;
     options.memory = memory;
     const auto findings = std::ssize(heads.training.labels), tests = std::ssize(heads.test);

@@ -572,7 +572,7 @@ HeadResults head_table_mpi(const parallel::Communicator& world, const study::Stu
             for (std::size_t f = 0; f < task.findings.size(); ++f)
                 aurocs.push_back(pooled.at({w, encoder, kind, f}));
             add_pooled_lines(study, work[w], heads[w], parts, aurocs, findings, tasks);
-            if (kind != instruments::HeadKind::linear) continue;
+            if (kind != primary_head) continue;
             for (std::size_t f = 0; f < aurocs.size(); ++f) of_finding[encoder][f] = aurocs[f].observed;
             of_task[encoder] = tasks.back().measures.auroc.value;
         }

@@ -102,6 +102,10 @@ std::vector<HeadKind> head_kinds(const study::Study& study) {
     return kinds;
 }
 
+std::int32_t members_of(const study::Study& study, HeadKind kind) {
+    return kind == primary_head ? study.heads.ensemble : 1;
+}
+
 std::vector<HeadJob> head_jobs(const study::Study& study, const std::vector<TaskWork>& work,
                                const HeadRowsOfWork& heads) {
     std::vector<HeadJob> jobs;
@@ -111,7 +115,7 @@ std::vector<HeadJob> head_jobs(const study::Study& study, const std::vector<Task
             for (std::size_t d = 0; d < heads[w].size(); ++d) {
                 if (!heads[w][d].why_none.empty()) continue;
                 for (const HeadKind kind : head_kinds(study)) {
-                    for (std::int32_t member = 0; member < study.heads.ensemble; ++member)
+                    for (std::int32_t member = 0; member < members_of(study, kind); ++member)
                         jobs.push_back({w, e, d, kind, member});
                 }
             }

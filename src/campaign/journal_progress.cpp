@@ -160,7 +160,7 @@ JournalProgress read_progress(const std::string& output, const std::string& prog
     constexpr int attempts = 5;
     for (int attempt = 1;; ++attempt) {
         try {
-            const auto standing = read_identity(folder + "/" + begun_for);
+            const auto standing = read_identity(folder);
             JournalProgress progress;
             if (standing) {
                 if (standing->first.program != program) {
@@ -169,6 +169,8 @@ JournalProgress read_progress(const std::string& output, const std::string& prog
                                                  "); show it with that one");
                 }
                 progress = read_once(folder, standing->first);
+            } else {
+                require_no_work(folder);
             }
             progress.running = store::OutputLock::is_held(output);
             return progress;

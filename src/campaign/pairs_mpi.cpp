@@ -13,6 +13,7 @@
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/campaign/encoder_features.hpp"
+#include "candor/campaign/lines.hpp"
 #include "candor/campaign/reopen_mpi.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/parallel/schedule.hpp"
@@ -268,37 +269,41 @@ void tell_lacks(const Inputs& inputs, const std::vector<TaskWork>& work, const s
     }
 }
 
-/// The columns that one row of a pair fills.
-struct ImageColumns {
-    ImageColumns(store::ResultTable& table, const std::string& label)
-        : image(table.texts(label + "_image")),
-          dataset(table.texts(label + "_dataset")),
-          patient(table.texts(label + "_patient")) {}
-
-    void put(const Inputs& inputs, const study::Pool& pool, std::size_t row) {
-        const auto of = static_cast<std::size_t>(pool.dataset[row]);
-        image.push_back(pool.image[row]);
-        dataset.push_back(inputs.study.datasets[of].id);
-        patient.push_back(inputs.tables[of].patient[static_cast<std::size_t>(pool.table_row[row].value)]);
-    }
-
-    std::vector<std::string>&image, &dataset, &patient;
+struct Image {
+    std::string image, dataset, patient;
 };
 
-store::ResultTable table_of(const Inputs& inputs, const std::vector<TaskWork>& work,
-                            const std::vector<Unit>& units, const std::vector<ListedPair>& pairs) {
-    store::ResultTable table{"pairs", {}};
-    auto& rank = table.integers("rank");
-    auto& task = table.texts("task");
-    auto& finding = table.texts("finding");
-    auto& context = table.texts("context");
-    ImageColumns positive(table, "positive"), negative(table, "negative");
-    auto& same_patient = table.integers("same_patient");
-    auto& cosine_close = table.reals("cosine_close");
-    auto& cosine_far = table.reals("cosine_far");
-    auto& z_close = table.reals("z_close");
-    auto& z_far = table.reals("z_far");
-    auto& score = table.reals("score");
+struct Line {
+    std::int64_t rank = 0;
+    std::string task, finding, context;
+    Image positive, negative;
+    bool same_patient = false;
+    neighbors::OppositePair pair{};
+};
+
+void put_line(Rows& rows, const Line& line) {
+    const auto put_image = [&](const std::string& label, const Image& image) {
+        rows.put(label + "_image", image.image);
+        rows.put(label + "_dataset", image.dataset);
+        rows.put(label + "_patient", image.patient);
+    };
+    rows.put("rank", line.rank);
+    rows.put("task", line.task);
+    rows.put("finding", line.finding);
+    rows.put("context", line.context);
+    put_image("positive", line.positive);
+    put_image("negative", line.negative);
+    rows.put("same_patient", line.same_patient);
+    rows.put("cosine_close", line.pair.cosine_close);
+    rows.put("cosine_far", line.pair.cosine_far);
+    rows.put("z_close", line.pair.z_close);
+    rows.put("z_far", line.pair.z_far);
+    rows.put("score", line.pair.score);
+}
+
+std::vector<Line> lines_of(const Inputs& inputs, const std::vector<TaskWork>& work,
+                           const std::vector<Unit>& units, const std::vector<ListedPair>& pairs) {
+    std::vector<Line> lines;
     for (const auto& [u, pair] : pairs) {
         const Unit& unit = units[u];
         const TaskWork& here = work[unit.work];
@@ -307,22 +312,17 @@ store::ResultTable table_of(const Inputs& inputs, const std::vector<TaskWork>& w
         const auto pool_row = [&](ContextRow row) {
             return static_cast<std::size_t>(rows[static_cast<std::size_t>(row.value)].value);
         };
+        const auto image_at = [&](std::size_t row) {
+            const auto of = static_cast<std::size_t>(here.pool.dataset[row]);
+            return Image{here.pool.image[row], inputs.study.datasets[of].id,
+                         inputs.tables[of].patient[static_cast<std::size_t>(here.pool.table_row[row].value)]};
+        };
         const std::size_t x = pool_row(unit.positives[static_cast<std::size_t>(pair.positive)]);
         const std::size_t y = pool_row(unit.negatives[static_cast<std::size_t>(pair.negative)]);
-        rank.push_back(std::ssize(rank) + 1);
-        task.push_back(text.task);
-        finding.push_back(text.finding);
-        context.push_back(text.context);
-        positive.put(inputs, here.pool, x);
-        negative.put(inputs, here.pool, y);
-        same_patient.push_back(here.pool.patient[x] == here.pool.patient[y]);
-        cosine_close.push_back(pair.cosine_close);
-        cosine_far.push_back(pair.cosine_far);
-        z_close.push_back(pair.z_close);
-        z_far.push_back(pair.z_far);
-        score.push_back(pair.score);
+        lines.push_back({std::ssize(lines) + 1, text.task, text.finding, text.context, image_at(x),
+                         image_at(y), here.pool.patient[x] == here.pool.patient[y], pair});
     }
-    return table;
+    return lines;
 }
 
 }  // namespace
@@ -371,7 +371,7 @@ store::ResultTable list_pairs_mpi(const parallel::Communicator& world, const Inp
     const PairList mine = search_mine(world, inputs, work, units, question, log);
     const PairList all = gather_lists(world, mine, question.search.top);
     if (world.rank() == 0) tell_lacks(inputs, work, units, all, question, log);
-    return table_of(inputs, work, units, all.pairs);
+    return table_of("pairs", lines_of(inputs, work, units, all.pairs), put_line);
 }
 
 store::ResultTable pairs_mpi(const parallel::Communicator& world, const std::string& results,

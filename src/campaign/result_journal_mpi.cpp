@@ -53,6 +53,7 @@ void ResultJournal::keep(Kept kind, const std::string& key, const std::string& r
     out.put(key);
     out.put(result);
     records_->append(out.take());
+    journal_->note_kept();
 }
 
 void ResultJournal::sync() {
@@ -84,6 +85,7 @@ void ResultJournal::keep_checkpoint(const std::string& name, const std::string& 
         writer.append(out.take());
     }
     store::publish(path);
+    journal_->note_kept();
 }
 
 void ResultJournal::drop_checkpoint(const std::string& name) const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "candor/base/duration.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/memory.hpp"
 #include "candor/base/text.hpp"
@@ -337,12 +338,15 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
     return prepared;
 }
 
-void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log) {
+namespace {
+
+/// @param opened gets the journal, once there is one.
+void carry_out_mpi(const parallel::Communicator& world, const RunOptions& options,
+                   parallel::StopRequest& stop, std::optional<SearchJournal>& opened, const Log& log) {
     RunRecord record;
     StageClock clock;
     record.start = utc_now();
     options.memory > 0 ? return_freed_memory() : keep_freed_memory();
-    parallel::StopRequest stop(world, options.stop_at);
     const int threads = parallel::choose_threads(world, options.threads);
     linalg::open_blas(threads);
     std::optional<store::OutputLock> lock;
@@ -382,7 +386,8 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     require_some_cell(prepared);
     tell_what_is_left_out(prepared, log);
     warn_of(prepared, log);
-    SearchJournal journal(world, options.output, identity, options.block_rows, options.overwrite, log);
+    SearchJournal& journal =
+        opened.emplace(world, options.output, identity, options.block_rows, options.overwrite, log);
 
     const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
     HeadWork head_work{training_study(study), {}, 0};
@@ -451,6 +456,7 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
         add(retention.table, &retention.families);
         add(heads.table);
         add(detection.table, &detection.families);
+        add(detection.risk);
         add(selection);
         AssociationTables associations = association_tables(
             study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);
@@ -466,6 +472,28 @@ void run_mpi(const parallel::Communicator& world, const RunOptions& options, con
     record_mpi(world, options.output, prepared, results, searched.owned, recorded, record, clock, log);
     journal.remove(world);
     log.info("wrote " + options.output);
+}
+
+}  // namespace
+
+void run_mpi(const parallel::Communicator& world, const RunOptions& options, const Log& log) {
+    const auto start = std::chrono::steady_clock::now();
+    parallel::StopRequest stop(world, options.stop_at);
+    std::optional<SearchJournal> journal;
+    try {
+        carry_out_mpi(world, options, stop, journal, log);
+    } catch (const parallel::Stopped& stopped) {
+        std::int64_t kept[] = {journal && journal->has_kept() ? 1 : 0};
+        world.maximum(kept);
+        if (stopped.time_was_up() && kept[0] == 0) {
+            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+            log.warning(
+                "nothing more could be finished in the " + duration_text(took.count()) +
+                " allowed: with no more than that it will never be done; allow more time, or take more "
+                "ranks");
+        }
+        throw;
+    }
 }
 
 }  // namespace candor::campaign

@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Removes what a journal consists of and nothing else.
 void remove_files(const std::string& folder) {
     std::vector<fs::path> ours;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -31,6 +32,8 @@ void remove_files(const std::string& folder) {
              ending == agenda_suffix || ending == training_suffix || file.stem() == begun_for))
             ours.push_back(file);
     }
+    // Last what they are for: without it none of them may be left.
+    std::ranges::stable_partition(ours, [](const fs::path& file) { return file.filename() != begun_for; });
     for (const fs::path& file : ours) fs::remove(file);
 }
 
@@ -97,7 +100,7 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
     : folder_(output + ".journal"), block_rows_(block_rows), last_(std::chrono::steady_clock::now()) {
     const std::string told = parallel::on_root(world, [&] {
         const std::string begun = folder_ + "/" + begun_for;
-        const auto standing = read_identity(begun);
+        const auto standing = read_identity(folder_);
         if (standing) {
             const auto differs = difference(standing->first, identity);
             if (differs && !overwrite) {
@@ -108,6 +111,7 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
             if (!differs) block_rows_ = standing->second;
             if (differs) remove_files(folder_);
         } else {
+            if (!overwrite) require_no_work(folder_);
             remove_files(folder_);
         }
         const std::string bytes = bytes_of(identity, block_rows_);
@@ -203,6 +207,7 @@ void SearchJournal::answered(Search search, std::size_t group, std::span<const A
                              const SearchCost& cost) {
     if (!records_) return;
     records_->append(answers_record(search, group, answers, cost));
+    note_kept();
     drop_checkpoint();
 }
 
@@ -211,6 +216,7 @@ void SearchJournal::kept(Search search, std::size_t group, std::span<const neigh
     if (!records_) return;
     for (const KeptPart& part : parts) records_->append(kept_record(search, part));
     records_->append(met_record(search, group, met));
+    note_kept();
     drop_checkpoint();
 }
 
@@ -235,6 +241,7 @@ void SearchJournal::checkpoint(Search search, std::size_t group, std::span<const
         writer.append(met_record(search, group, met));
     }
     store::publish(checkpoint_);
+    note_kept();
     has_checkpoint_ = true;
     last_ = std::chrono::steady_clock::now();
     took_ = last_ - start;
@@ -262,7 +269,7 @@ void SearchJournal::remove(const parallel::Communicator& world) {
 
 void SearchJournal::remove_left(const std::string& output, const JournalIdentity& identity) {
     const std::string folder = output + ".journal";
-    const auto standing = read_identity(folder + "/" + begun_for);
+    const auto standing = read_identity(folder);
     if (standing && !difference(standing->first, identity)) remove_files(folder);
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "candor/base/bytes.hpp"
+#include "candor/base/error.hpp"
 #include "candor/store/journal.hpp"
 
 namespace candor::campaign {
@@ -41,7 +42,8 @@ Digest digest_of(const JournalIdentity& identity) {
     return digest(std::as_bytes(std::span<const char>(bytes_of(identity, 0))));
 }
 
-std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std::string& path) {
+std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std::string& folder) {
+    const std::string path = folder + "/" + begun_for;
     if (!fs::exists(path)) return std::nullopt;
     std::optional<std::pair<JournalIdentity, std::int64_t>> read;
     store::read_journal(path, {}, [&](std::string_view record) {
@@ -53,6 +55,14 @@ std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std:
         read.emplace(std::move(identity), in.get<std::int64_t>());
     });
     return read;
+}
+
+void require_no_work(const std::string& folder) {
+    if (journal_names(folder).empty()) return;
+    throw MachineError(
+        folder + "/" + begun_for,
+        "is missing or damaged, and without it nobody knows what the finished work beside it is of",
+        "restore it, or remove the folder to begin anew (run --overwrite does)");
 }
 
 std::string agenda_name(Search search) {

@@ -20,13 +20,13 @@ study::Study training_study(const study::Study& study) {
 std::vector<TaskWork> training_work(const Inputs& inputs, const study::Study& study,
                                     const std::vector<TaskWork>& work, const HeadRowsOfWork& heads) {
     const std::vector<instruments::HeadKind> kinds = head_kinds(study);
-    const bool linear = std::ranges::find(kinds, instruments::HeadKind::linear) != kinds.end();
+    const bool primary = std::ranges::find(kinds, primary_head) != kinds.end();
     std::vector<TaskWork> training;
     for (std::size_t w = 0; w < work.size(); ++w) {
         const study::Task& task = study.tasks[work[w].task];
         std::vector<std::pair<std::size_t, TableRow>> rows;
         for (const study::HeadRows& of : heads[w]) {
-            if (!linear || !of.why_none.empty() || task.encoders.size() < 2) continue;
+            if (!primary || !of.why_none.empty() || task.encoders.size() < 2) continue;
             // Rows of contexts that are not tested say nothing of those that are.
             for (std::size_t i = 0; i < of.training.rows.size(); ++i) {
                 if (of.training.context[i] >= 0) rows.emplace_back(of.dataset, of.training.rows[i]);

@@ -159,6 +159,24 @@ ByScore<Replicates> risk_coverage(MatrixView<const double> scores, std::span<con
     return out;
 }
 
+RiskCurves risk_curves(MatrixView<const double> scores, std::span<const std::int8_t> errs) {
+    const std::vector<std::int32_t> nobody(errs.size(), 0);
+    require_rows(scores, errs, nobody);
+    RiskCurves curves;
+    const auto of = [&](std::span<const double> score) {
+        RiskCurve curve;
+        curve.fill(undefined_value);
+        std::ranges::copy(stats::RiskCoverage(score, errs, nobody).curve(std::ssize(curve)), curve.begin());
+        return curve;
+    };
+    for (std::size_t s = 0; s < detection_scores; ++s) {
+        curves.of[s].fill(undefined_value);
+        if (defined(scores, s)) curves.of[s] = of(scores.row(static_cast<std::int64_t>(s)));
+    }
+    curves.oracle = of(std::vector<double>(errs.begin(), errs.end()));
+    return curves;
+}
+
 DetectionSummary summarise(const DetectionTally& tally, std::int64_t patients, double confidence) {
     DetectionSummary summary;
     for (std::size_t s = 0; s < detection_scores; ++s) {

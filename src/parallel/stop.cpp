@@ -24,6 +24,17 @@ extern "C" void note_signal(int number) {
 }
 
 constexpr std::array<int, 3> signals = {SIGUSR1, SIGTERM, SIGINT};
+using Actions = std::array<struct sigaction, signals.size()>;
+
+/// @returns what the signals did before.
+Actions note_from_here() {
+    struct sigaction action {};
+    action.sa_handler = note_signal;
+    action.sa_flags = SA_RESTART;  // reads and writes of the libraries below go on
+    Actions before{};
+    for (std::size_t s = 0; s < signals.size(); ++s) sigaction(signals[s], &action, &before[s]);
+    return before;
+}
 
 /// Reasons as numbers, so that ranks can agree on one: a signal's own number, or this.
 constexpr std::int64_t time_is_up = 1000;
@@ -54,11 +65,7 @@ struct StopRequest::State {
         std::memcpy(&all, world.native(), sizeof all);
         check(MPI_Comm_dup(all, &comm), "MPI_Comm_dup");
         listen();
-        signalled = 0;
-        struct sigaction action {};
-        action.sa_handler = note_signal;
-        action.sa_flags = SA_RESTART;  // reads and writes of the libraries below go on
-        for (std::size_t s = 0; s < signals.size(); ++s) sigaction(signals[s], &action, &before[s]);
+        before = note_from_here();
     }
 
     void listen() { check(MPI_Irecv(nullptr, 0, MPI_CHAR, MPI_ANY_SOURCE, 0, comm, &incoming), "MPI_Irecv"); }
@@ -94,11 +101,15 @@ struct StopRequest::State {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Request incoming = MPI_REQUEST_NULL;
     std::vector<MPI_Request> outgoing;
-    std::array<struct sigaction, signals.size()> before{};
+    Actions before{};
     std::int64_t reason = 0;
     std::int64_t received = 0;
     bool told = false;
 };
+
+void note_signals() {
+    note_from_here();
+}
 
 StopRequest::StopRequest(const Communicator& world, std::optional<Clock::time_point> at)
     : state_(std::make_unique<State>(world, at)) {}
@@ -108,6 +119,7 @@ StopRequest::StopRequest() = default;
 StopRequest::~StopRequest() {
     if (!state_) return;
     for (std::size_t s = 0; s < signals.size(); ++s) sigaction(signals[s], &state_->before[s], nullptr);
+    signalled = 0;
 }
 
 bool StopRequest::requested() {
@@ -133,7 +145,7 @@ void StopRequest::rendezvous() {
     state_->world.maximum(reason);
     if (reason[0] == 0) return;
     close();
-    throw Stopped("stopped " + text_of(reason[0]));
+    throw Stopped("stopped " + text_of(reason[0]), reason[0] == time_is_up);
 }
 
 void StopRequest::close() {

@@ -47,6 +47,7 @@ constexpr std::array kind_rules{
     KindRule{"detection", "au*", ColumnKind::share},
     KindRule{"detection", "gap", ColumnKind::share},
     KindRule{"detection", "gap_*", ColumnKind::share},
+    KindRule{"risk_coverage", "*", ColumnKind::share},
     KindRule{"selection", "*", ColumnKind::share},
     KindRule{"distances", "distance", ColumnKind::share},
     KindRule{"distances", "low", ColumnKind::share},

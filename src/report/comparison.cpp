@@ -4,6 +4,7 @@
 #include <map>
 
 #include "candor/report/table_columns.hpp"
+#include "candor/store/table_rows.hpp"
 
 namespace candor::report {
 
@@ -47,6 +48,18 @@ std::vector<std::string> key_at(const store::ResultTable& table, const std::vect
     return values;
 }
 
+struct Line {
+    std::vector<std::string> key;
+    Rate a, b;
+    std::string change;
+};
+
+void put_rate(store::TableRows& rows, const std::string& name, const Rate& rate) {
+    rows.put(name, rate.value);
+    rows.put(name + "_low", rate.low);
+    rows.put(name + "_high", rate.high);
+}
+
 }  // namespace
 
 store::ResultTable compare_rates(const store::ResultTable& a, const store::ResultTable& b) {
@@ -54,41 +67,31 @@ store::ResultTable compare_rates(const store::ResultTable& a, const store::Resul
     std::map<std::vector<std::string>, std::size_t> in_b;
     for (std::size_t i = 0; i < static_cast<std::size_t>(b.rows()); ++i) in_b[key_at(b, keys, i)] = i;
 
-    store::ResultTable out{a.name, {}};
-    std::vector<std::vector<std::string>*> names;
-    for (const std::string& key : keys) names.push_back(&out.texts(key));
-    auto& value_a = out.reals("d_a");
-    auto& low_a = out.reals("d_a_low");
-    auto& high_a = out.reals("d_a_high");
-    auto& value_b = out.reals("d_b");
-    auto& low_b = out.reals("d_b_low");
-    auto& high_b = out.reals("d_b_high");
-    auto& difference = out.reals("difference");
-    auto& change = out.texts("change");
-    const auto add = [&](const std::vector<std::string>& key, const Rate& x, const Rate& y,
-                         std::string what) {
-        for (std::size_t k = 0; k < keys.size(); ++k) names[k]->push_back(key[k]);
-        value_a.push_back(x.value), low_a.push_back(x.low), high_a.push_back(x.high);
-        value_b.push_back(y.value), low_b.push_back(y.low), high_b.push_back(y.high);
-        difference.push_back(y.value - x.value);
-        change.push_back(std::move(what));
-    };
+    std::vector<Line> lines;
     for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows()); ++i) {
         const auto key = key_at(a, keys, i);
         const auto found = in_b.find(key);
         if (found == in_b.end()) {
-            add(key, rate_at(a, i), {}, "only a");
+            lines.push_back({key, rate_at(a, i), {}, "only a"});
             continue;
         }
         const Rate x = rate_at(a, i), y = rate_at(b, found->second);
-        add(key, x, y, change_of(x, y));
+        lines.push_back({key, x, y, change_of(x, y)});
         in_b.erase(found);
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(b.rows()); ++i) {
         const auto key = key_at(b, keys, i);
-        if (in_b.contains(key)) add(key, {}, rate_at(b, i), "only b");
+        if (in_b.contains(key)) lines.push_back({key, {}, rate_at(b, i), "only b"});
     }
-    return out;
+    return store::table_of(a.name, lines, [&](store::TableRows& rows, const Line& line) {
+        // A table without rows still names its columns.
+        for (std::size_t k = 0; k < keys.size(); ++k)
+            rows.put(keys[k], line.key.empty() ? std::string() : line.key[k]);
+        put_rate(rows, "d_a", line.a);
+        put_rate(rows, "d_b", line.b);
+        rows.put("difference", line.b.value - line.a.value);
+        rows.put("change", line.change);
+    });
 }
 
 }  // namespace candor::report

@@ -20,31 +20,8 @@ std::string labels_of(const ReportData& data, const std::vector<std::string>& ta
     return join_text(labels, ", ");
 }
 
-std::string interval_words(const ReportData& data) {
-    return "[" + significant(100 * data.overview.confidence, 3) + " % interval over patients]";
-}
-
-/// Shares whose interval is in columns of the same row.
-ExhibitCell share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
-                     std::string_view low, std::string_view high) {
-    return ExhibitCell::of(reals(table, value)[row], reals(table, low)[row], reals(table, high)[row]);
-}
-
 ExhibitCell rate_cell(const Rate& rate) {
     return ExhibitCell::of(rate.shown, rate.low, rate.high);
-}
-
-/// Mean over findings of an encoder's head AUROCs; NaN where one is missing, since means over different
-/// findings cannot be compared.
-double mean_auroc(const std::map<std::pair<std::string, std::string>, double>& aurocs,
-                  const std::string& encoder, const std::vector<std::string>& findings) {
-    double sum = 0;
-    for (const std::string& finding : findings) {
-        const auto found = aurocs.find({encoder, finding});
-        if (found == aurocs.end()) return NAN;
-        sum += found->second;
-    }
-    return sum / static_cast<double>(findings.size());
 }
 
 struct PanelValue {
@@ -59,7 +36,24 @@ PanelValue panel_value(const store::ResultTable& panels, const std::string& task
     return {share_at(panels, *row, "value", "low", "high"), texts(panels, "encoder")[*row]};
 }
 
+/// What the table `selection` says of a policy's errors on positives; undefined where it has no such row.
+ExhibitCell missed(const store::ResultTable& selection, const std::string& task, const std::string& level,
+                   const std::string& finding, const std::string& policy) {
+    const auto row =
+        find_row(selection, {{"task", task}, {"level", level}, {"finding", finding}, {"policy", policy}});
+    return row ? share_at(selection, *row, "miss", "miss_low", "miss_high") : ExhibitCell::of(NAN);
+}
+
 }  // namespace
+
+std::string interval_note(const ReportData& data) {
+    return "[" + significant(100 * data.overview.confidence, 3) + " % interval over patients]";
+}
+
+ExhibitCell share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
+                     std::string_view low, std::string_view high) {
+    return ExhibitCell::of(reals(table, value)[row], reals(table, low)[row], reals(table, high)[row]);
+}
 
 std::map<std::string, std::string> task_files(const ReportData& data) {
     std::map<std::string, std::string> files;
@@ -116,7 +110,8 @@ Exhibit encoders_exhibit(const ReportData& data) {
 Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
     const TaskFacts& facts = data.task(task);
     const store::ResultTable& rows = data.overview.task_rows;
-    const auto aurocs = head_aurocs(data, task);
+    const store::ResultTable* const heads = data.table("heads");
+    const bool read = !head_aurocs(data, task).empty();
     const store::ResultTable* const retention = data.table("retention");
     const bool retained = retention && find_row(*retention, {{"task", task}, {"level", "micro"}});
 
@@ -124,26 +119,26 @@ Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
         "table-2-panel-" + task_files(data).at(task), "Table 2. " + facts.label + ": the panel.",
         "D: discordance rate, chance 50.0, lower is better. Margin AUROC: of the score -DM, chance "
         "50.0, higher is better. " +
-            std::string(aurocs.empty() ? "" : "Task AUROC: of the linear heads, mean of the findings. ") +
+            std::string(read ? "Task AUROC: of the linear heads, mean of the findings. " : "") +
             (retained ? "Retention: cosine of the features before and after the evidence is "
                         "erased, lower is better. "
                       : "") +
-            "In percent " + interval_words(data) +
+            "In percent " + interval_note(data) +
             ". Bold is best, second best is underlined (Markdown: italic)."};
     exhibit.columns = {{"Encoder", "encoder"},
                        {"Positives", "queries", ValueKind::count},
                        {"D", "d", ValueKind::share, true},
                        {"Margin AUROC", "margin_auroc", ValueKind::share, true}};
     std::vector<Better> better{Better::lower, Better::higher};
-    if (!aurocs.empty()) {
-        exhibit.columns.push_back({"Task AUROC", "task_auroc", ValueKind::share});
+    if (read) {
+        exhibit.columns.push_back({"Task AUROC", "task_auroc", ValueKind::share, true});
         better.push_back(Better::higher);
     }
     if (retained) {
         exhibit.columns.push_back({"Retention", "retention", ValueKind::share, true});
         better.push_back(Better::lower);
     }
-    bool tied = false;
+    bool tied = false, unread = false;
     for (const std::string& encoder : sorted_encoders(data, task)) {
         const auto row = find_row(rows, {{"task", task}, {"encoder", encoder}, {"level", "micro"}});
         const Rate rate = rate_of(rows, *row);
@@ -152,7 +147,13 @@ Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
             ExhibitCell::of_text(data.encoder(encoder) + (data.is_anchor(encoder) ? " (anchor)" : "")),
             ExhibitCell::of_count(integers(rows, "queries")[*row]), rate_cell(rate),
             share_at(rows, *row, "margin_auroc", "margin_auroc_low", "margin_auroc_high")};
-        if (!aurocs.empty()) cells.push_back(ExhibitCell::of(mean_auroc(aurocs, encoder, facts.findings)));
+        if (read) {
+            const auto at = find_row(
+                *heads, {{"task", task}, {"encoder", encoder}, {"level", "task"}, {"kind", "linear"}});
+            cells.push_back(at ? share_at(*heads, *at, "auroc", "auroc_low", "auroc_high")
+                               : ExhibitCell::of(NAN));
+            unread = unread || std::isnan(cells.back().value);
+        }
         if (retained) {
             const auto at = find_row(*retention, {{"task", task}, {"encoder", encoder}, {"level", "micro"}});
             cells.push_back(at ? share_at(*retention, *at, "retention", "low", "high")
@@ -164,15 +165,15 @@ Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
     if (tied)
         exhibit.notes.push_back(
             "Where more than 1 % of an encoder's queries are ties, D counts them half and has no interval.");
-    if (aurocs.empty())
-        exhibit.notes.push_back("This file has no heads of the task, so there is no task AUROC.");
+    if (!read) exhibit.notes.push_back("This file has no heads of the task, so there is no task AUROC.");
+    if (unread) exhibit.notes.push_back("A task AUROC is undefined where a finding has none.");
     if (!retained) exhibit.notes.push_back("This task has no erased features, so there is no retention.");
     return exhibit;
 }
 
 Exhibit tasks_exhibit(const ReportData& data) {
     Exhibit exhibit{"table-3-collapse", "Table 3a. Collapse by task.",
-                    "D in percent " + interval_words(data) +
+                    "D in percent " + interval_note(data) +
                         ": lowest, median and highest of the task's encoders, and its anchor; chance 50.0."};
     exhibit.columns = {{"Task", "task"},
                        {"Encoders", "encoders", ValueKind::count},
@@ -218,6 +219,17 @@ Exhibit overlap_exhibit(const ReportData& data) {
                        {"Above", "above_of_them", ValueKind::share},
                        {"Significant", "rejected_of_them", ValueKind::share},
                        {"Delta J", "mean_delta_jaccard", ValueKind::share}};
+    const store::ResultTable* const detection = data.table("detection");
+    if (detection) {
+        exhibit.caption +=
+            " Impurity, confidence: AUROC of each score against the errors of the linear heads, "
+            "within context, in percent " +
+            interval_note(data) + "; gap: impurity less confidence, in points.";
+        exhibit.columns.push_back({"Errors", "errors", ValueKind::count});
+        exhibit.columns.push_back({"Impurity", "impurity_auroc", ValueKind::share, true});
+        exhibit.columns.push_back({"Confidence", "confidence_auroc", ValueKind::share, true});
+        exhibit.columns.push_back({"Gap", "gap", ValueKind::share, true});
+    }
     const store::ResultTable& overlap = data.overview.across.overlap_summary;
     for (const TaskFacts& task : data.tasks) {
         const auto at = find_row(overlap, {{"task", task.id}, {"null", "stratified"}});
@@ -231,8 +243,22 @@ Exhibit overlap_exhibit(const ReportData& data) {
         exhibit.rows.push_back({ExhibitCell::of_text(task.label), ExhibitCell::of_count(pairs),
                                 of_pairs("above"), of_pairs("rejected"),
                                 ExhibitCell::of(at ? reals(overlap, "mean_delta_jaccard")[*at] : NAN)});
+        if (!detection) continue;
+        auto& cells = exhibit.rows.back();
+        const auto of_score = [&](const char* score) {
+            return find_row(*detection, {{"task", task.id}, {"level", "task"}, {"score", score}});
+        };
+        const auto impurity = of_score("impurity"), confidence = of_score("msp");
+        if (impurity && confidence) {
+            cells.push_back(ExhibitCell::of_count(integers(*detection, "errors")[*impurity]));
+            cells.push_back(share_at(*detection, *impurity, "auroc", "auroc_low", "auroc_high"));
+            cells.push_back(share_at(*detection, *confidence, "auroc", "auroc_low", "auroc_high"));
+            cells.push_back(share_at(*detection, *confidence, "gap", "gap_low", "gap_high"));
+        } else {
+            cells.resize(exhibit.columns.size());
+        }
     }
-    if (!data.table("detection")) {
+    if (!detection) {
         exhibit.notes.emplace_back(
             "This file has no table detection, so the columns of error detection are left out.");
     }
@@ -243,10 +269,10 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
     const TaskFacts& facts = data.task(task);
     Exhibit exhibit{
         "table-4-consensus-" + task_files(data).at(task),
-        "Table 4. " + facts.label + ": consensus blind set.",
+        "Table 4. " + facts.label + ": consensus blind set and errors of heads.",
         "Blind: positives that more than half of the encoders place nearer to negatives; share in "
         "percent " +
-            interval_words(data) +
+            interval_note(data) +
             "; independent: what encoders would share that failed independently, each at its rate "
             "in the context; all, none: positives that every encoder, and no encoder, is blind to."};
     exhibit.columns = {{"Finding", "finding"},
@@ -257,6 +283,33 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
                        {"Independent", "independent_share", ValueKind::share},
                        {"All", "all_blind", ValueKind::count},
                        {"None", "none_blind", ValueKind::count}};
+    const store::ResultTable* selection = data.table("selection");
+    if (selection && rows_of(*selection, task).empty()) selection = nullptr;
+    constexpr std::pair<const char*, const char*> policies[] = {{"Single", "single"},
+                                                                {"Majority", "majority"},
+                                                                {"Oracle", "oracle"},
+                                                                {"Oracle if indep.", "independent"}};
+    if (selection) {
+        exhibit.caption +=
+            " Scored: positives that the linear heads of every encoder scored, each at its threshold. "
+            "Missed of "
+            "these, in percent: single, mean of the encoders; majority, by more than half; oracle, by all, "
+            "so a "
+            "selector that is shown the label misses them too; the last, by all if encoders erred "
+            "independently.";
+        exhibit.columns.push_back({"Scored", "scored_positives", ValueKind::count});
+        for (const auto& [title, policy] : policies)
+            exhibit.columns.push_back({title, std::string(policy) + "_miss", ValueKind::share, true});
+    }
+    const auto add_selection = [&](const std::string& level, const std::string& finding) {
+        if (!selection) return;
+        auto& cells = exhibit.rows.back();
+        const auto at = find_row(*selection, {{"task", task}, {"level", level}, {"finding", finding}});
+        cells.push_back(
+            ExhibitCell::of_count(at ? integers(*selection, "positives")[*at] : ExhibitCell::absent));
+        for (const auto& [title, policy] : policies)
+            cells.push_back(missed(*selection, task, level, finding, policy));
+    };
     const store::ResultTable& table = data.overview.across.consensus;
     const auto add = [&](std::size_t i, const std::string& name) {
         exhibit.rows.push_back(
@@ -271,12 +324,19 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
         for (const std::size_t i : rows_of(table, task)) {
             if (texts(table, "level")[i] != level) continue;
             if (level == "task" && exhibit.rows.size() == 1) continue;  // that finding again
-            add(i, level == "task" ? "all findings" : texts(table, "finding")[i]);
+            const std::string& finding = texts(table, "finding")[i];
+            add(i, level == "task" ? "all findings" : finding);
+            add_selection(level == "task" ? "micro" : "finding", finding);
+            if (level != "task" || !selection) continue;
+            exhibit.rows.emplace_back(exhibit.columns.size() - 1 - std::size(policies));
+            exhibit.rows.back()[0] = ExhibitCell::of_text("mean of findings");
+            add_selection("macro", "");
         }
     }
-    if (!data.table("selection")) {
+    if (!selection) {
         exhibit.notes.push_back(
-            "This file has no table selection, so the columns of the heads' errors are left out.");
+            "No head of the task is scored under every encoder, so the columns of the heads' errors are left "
+            "out.");
     }
     return exhibit;
 }
@@ -292,7 +352,7 @@ Exhibit rates_exhibit(const ReportData& data, const std::string& task) {
     const store::ResultTable& table = data.overview.findings;
     Exhibit exhibit{
         "rates-" + task_files(data).at(task), facts.label + ": every rate.",
-        "D and margin AUROC in percent " + interval_words(data) +
+        "D and margin AUROC in percent " + interval_note(data) +
             ", chance 50.0; q: false discovery rate of the test of D against chance over the encoders "
             "and findings of the task."};
     exhibit.columns = {{"Encoder", "encoder"},
@@ -331,19 +391,12 @@ Exhibit rates_exhibit(const ReportData& data, const std::string& task) {
 std::map<std::pair<std::string, std::string>, double> head_aurocs(const ReportData& data,
                                                                   const std::string& task) {
     const store::ResultTable* const heads = data.table("heads");
-    if (!heads) return {};
-    std::map<std::pair<std::string, std::string>, std::pair<double, double>> sums;  // concordant, pairs
-    for (const std::size_t i : rows_of(*heads, task)) {
-        const double auroc = reals(*heads, "auroc")[i];
-        if (texts(*heads, "kind")[i] != "linear" || std::isnan(auroc)) continue;
-        const auto pairs = static_cast<double>(integers(*heads, "pairs")[i]);
-        auto& [concordant, all] = sums[{texts(*heads, "encoder")[i], texts(*heads, "finding")[i]}];
-        concordant += auroc * pairs;
-        all += pairs;
-    }
     std::map<std::pair<std::string, std::string>, double> aurocs;
-    for (const auto& [key, sum] : sums) {
-        if (sum.second > 0) aurocs[key] = sum.first / sum.second;
+    for (const std::size_t i : heads ? rows_of(*heads, task) : std::vector<std::size_t>()) {
+        const double auroc = reals(*heads, "auroc")[i];
+        if (texts(*heads, "kind")[i] == "linear" && texts(*heads, "level")[i] == "finding" &&
+            !std::isnan(auroc))
+            aurocs[{texts(*heads, "encoder")[i], texts(*heads, "finding")[i]}] = auroc;
     }
     return aurocs;
 }

@@ -52,6 +52,15 @@ Rows rows_frame(const std::vector<std::string>& labels, double row_height, doubl
     return {width, height, frame(width, height, left, right, top, bottom)};
 }
 
+std::string intervals_in_rows(const std::string& name) {
+    const auto marks = [](const char* kind, const char* mark, const char* colour) {
+        return std::string(" using ($5 == ") + kind + " ? $2 : NaN):1:3:4 with xerrorbars " + mark +
+               " linewidth 1.2 linecolor rgb '" + colour + "'";
+    };
+    return "plot '" + name + ".csv'" + marks("0", "pointtype 7 pointsize 0.5", blue) + ", \\\n     ''" +
+           marks("1", "pointtype 9 pointsize 0.7", orange) + "\n";
+}
+
 std::string file_of(const ReportData& data, const std::string& task) {
     return task_files(data).at(task);
 }

@@ -13,28 +13,6 @@ namespace candor::report {
 
 namespace {
 
-std::string heads_sentence(const store::ResultTable& table, const std::string& task) {
-    const auto& auroc = reals(table, "auroc");
-    std::optional<std::size_t> lowest, highest;
-    std::int64_t violations = 0;
-    for (const std::size_t i : rows_of(table, task)) {
-        if (texts(table, "level")[i] != "task") continue;
-        violations += integers(table, "violations")[i];
-        if (texts(table, "kind")[i] != "linear" || std::isnan(auroc[i])) continue;
-        if (!lowest || auroc[i] < auroc[*lowest]) lowest = i;
-        if (!highest || auroc[i] > auroc[*highest]) highest = i;
-    }
-    if (!lowest) return {};
-    const auto of = [&](std::size_t i) {
-        return plain_text(texts(table, "encoder")[i]) + " at " +
-               with_interval(auroc[i], reals(table, "auroc_low")[i], reals(table, "auroc_high")[i]);
-    };
-    std::string text = "Linear heads, AUROC over findings: ";
-    text +=
-        *lowest == *highest ? of(*lowest) : "lowest under " + of(*lowest) + ", highest under " + of(*highest);
-    return text + "; " + counted(violations, "margin", "margins") + " above a cap.";
-}
-
 std::string detection_sentence(const store::ResultTable& table, const std::string& task) {
     const auto& auroc = reals(table, "auroc");
     std::optional<std::size_t> impurity, best;
@@ -91,6 +69,28 @@ std::string selection_sentence(const store::ResultTable& table, const std::strin
 }
 
 }  // namespace
+
+std::string heads_sentence(const store::ResultTable& table, const std::string& task) {
+    const auto& auroc = reals(table, "auroc");
+    std::optional<std::size_t> lowest, highest;
+    std::int64_t violations = 0;
+    for (const std::size_t i : rows_of(table, task)) {
+        if (texts(table, "level")[i] != "task") continue;
+        violations += integers(table, "violations")[i];
+        if (texts(table, "kind")[i] != "linear" || std::isnan(auroc[i])) continue;
+        if (!lowest || auroc[i] < auroc[*lowest]) lowest = i;
+        if (!highest || auroc[i] > auroc[*highest]) highest = i;
+    }
+    if (!lowest) return {};
+    const auto of = [&](std::size_t i) {
+        return plain_text(texts(table, "encoder")[i]) + " at " +
+               with_interval(auroc[i], reals(table, "auroc_low")[i], reals(table, "auroc_high")[i]);
+    };
+    std::string text = "Linear heads, AUROC over findings: ";
+    text +=
+        *lowest == *highest ? of(*lowest) : "lowest under " + of(*lowest) + ", highest under " + of(*highest);
+    return text + "; " + counted(violations, "margin", "margins") + " above a cap.";
+}
 
 std::vector<std::string> head_sentences(const HeadTables& tables, const std::string& task) {
     std::vector<std::string> sentences{heads_sentence(tables.heads, task),

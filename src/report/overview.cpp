@@ -327,8 +327,12 @@ std::string panel_sentences(const Overview& overview, const std::string& task) {
     if (const auto below = statistic("best_below_half")) {
         text += below->value < 1 ? ", not below chance" : ", below chance";
         if (below->value == 1 && !std::isnan(below->low)) {
-            text += below->low == 1 ? " throughout the " : " but not throughout the ";
-            text += significant(100 * overview.confidence, 3) + " % interval";
+            const std::string interval = significant(100 * overview.confidence, 3) + " % interval";
+            // An interval without width comes of resamples that are all alike.
+            text += best->low == best->high
+                        ? ", though its resamples are all alike and the interval says nothing"
+                    : below->low == 1 ? " throughout the " + interval
+                                      : " but not throughout the " + interval;
         }
     }
     text += '.';

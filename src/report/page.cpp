@@ -9,6 +9,7 @@
 #include "candor/report/cell_text.hpp"
 #include "candor/report/escape.hpp"
 #include "candor/report/exhibits.hpp"
+#include "candor/report/head_answers.hpp"
 #include "candor/report/rate.hpp"
 #include "candor/report/table_columns.hpp"
 
@@ -22,13 +23,13 @@ body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif
 h1{font-size:1.6rem;line-height:1.2}h2{font-size:1.3rem;margin-top:2.5rem;border-top:2px solid #1a1a1a;padding-top:.5rem}h3{font-size:1.05rem;margin:1.5rem 0 .3rem}
 a{color:#005a9c}a:focus,button:focus,input:focus,.scroll:focus,summary:focus{outline:3px solid #d55e00;outline-offset:2px}
 nav ul{columns:2;padding-left:1.2rem}@media(max-width:40rem){nav ul{columns:1}}
-.scroll{overflow-x:auto;margin:1rem 0}
+.scroll{overflow-x:auto;margin:1rem 0;position:relative}
 table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;padding-bottom:.4rem;min-width:18rem}
+caption{text-align:left;padding-bottom:.4rem;min-width:18rem}caption>span{display:block;position:sticky;left:0;max-width:min(58rem,calc(100vw - 2rem))}
 th,td{padding:.2rem .5rem;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
 thead th{border-bottom:2px solid #1a1a1a;vertical-align:bottom;background:#fff}
 td.n,th.n{text-align:right;white-space:nowrap}tbody th{font-weight:normal;white-space:nowrap}
-small{color:#444}
+td.l{min-width:16rem}small{color:#444}
 th button{font:inherit;font-weight:bold;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-align:inherit}
 th button::after{content:" \2195";color:#595959}th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}
 .filter{display:block;font-size:.85rem;margin-top:1rem}.filter input{font:inherit;padding:.2rem .4rem;border:1px solid #666;width:14rem;max-width:100%}
@@ -37,7 +38,7 @@ figure{margin:1rem 0;overflow-x:auto}figure svg{max-width:100%;height:auto}figca
 .beware{border-left:4px solid #d55e00;padding-left:1rem}
 .skip{position:absolute;left:-99rem}.skip:focus{position:static}
 footer{margin-top:3rem;border-top:1px solid #888;font-size:.85rem}
-@media print{body{max-width:none;font-size:10pt;padding:0}.filter,nav,.skip{display:none}details>*{display:block}h2{break-before:page}figure,tr{break-inside:avoid}th button::after{content:""}.scroll,figure{overflow:visible}a{color:inherit}}
+@media print{body{max-width:none;font-size:10pt;padding:0}.filter,nav,.skip{display:none}details>*{display:block}h2{break-before:page}#whole{break-before:auto}figure,tr{break-inside:avoid}thead,h3{break-after:avoid}table{font-size:7pt}td.n{white-space:normal}th button::after{content:""}.scroll,figure{overflow:visible}a{color:inherit}}
 )";
 
 // Buttons that sort and fields that filter are made by the script: without it nothing is there that does
@@ -52,7 +53,7 @@ c.setAttribute('aria-sort',d>0?'ascending':'descending');
 b.append(...[...b.rows].sort((p,q)=>{const x=key(p,i),y=key(q,i);return x===y?0:x===null?1:y===null?-1:(x<y?-1:1)*d}))})});
 if(b.rows.length<9)continue;
 const l=document.createElement('label'),f=document.createElement('input'),n=document.createElement('span');
-l.className='filter';f.type='search';n.setAttribute('role','status');l.append('Only rows with ',f,' ',n);t.parentNode.before(l);
+l.className='filter';f.type='search';f.setAttribute('aria-label','Only rows with, in '+t.caption.querySelector('b').textContent);n.setAttribute('role','status');l.append('Only rows with ',f,' ',n);t.parentNode.before(l);
 f.addEventListener('input',()=>{const w=f.value.toLowerCase();let k=0;for(const r of b.rows){r.hidden=!r.textContent.toLowerCase().includes(w);k+=!r.hidden}
 n.textContent=w?k+' of '+b.rows.length:''})}
 )";
@@ -73,17 +74,18 @@ std::string link(const std::string& file, const std::string& words) {
 }
 
 std::string figure_html(const Page& page, const Figure& figure) {
+    const std::string title = figure.title + (figure.title.ends_with('?') ? "" : ".");
     const std::string at = "figures/" + figure.name;
     std::string out = "<figure id=\"" + figure.name + "\">\n";
     const auto drawn = page.drawn.find(figure.name);
     if (drawn != page.drawn.end()) {
-        out += "<div role=\"img\" aria-label=\"" + html_text(figure.title + ". " + figure.description) +
-               "\">" + inline_svg(drawn->second, figure.name) + "</div>\n";
+        out += "<div role=\"img\" aria-label=\"" + html_text(title + " " + figure.description) + "\">" +
+               inline_svg(drawn->second, figure.name) + "</div>\n";
     } else {
         out += "<p>This figure was not drawn: run gnuplot " + figure.name + ".gp in the folder figures. " +
                html_text(figure.description) + "</p>\n";
     }
-    out += "<figcaption><b>" + html_text(figure.title) + ".</b> " + html_text(figure.caption) + " Files: ";
+    out += "<figcaption><b>" + html_text(title) + "</b> " + html_text(figure.caption) + " Files: ";
     if (drawn != page.drawn.end()) out += link(at + ".svg", "SVG") + ", " + link(at + ".pdf", "PDF") + ", ";
     return out + link(at + ".csv", "data") + ", " + link(at + ".gp", "script") + "</figcaption>\n</figure>\n";
 }
@@ -128,7 +130,7 @@ std::string task_html(const ReportData& data, const Page& page, const TaskPart& 
     out += parts(page, part, {"heat-map-", "forest-", "table-2-"});
     out += "<h3>Which findings does no encoder separate?</h3>\n";
     out += bullets(unseparated_sentences(data, part.task));
-    out += parts(page, part, {"margin-", "auroc-", "caps-"});
+    out += parts(page, part, {"margin-"});
     out += "<h3>Which encoders fail together?</h3>\n";
     out += paragraph(overlap_sentence(overview.across.overlap_summary, part.task));
     out += paragraph(consensus_sentence(overview.across.consensus, part.task));
@@ -139,6 +141,17 @@ std::string task_html(const ReportData& data, const Page& page, const TaskPart& 
         out += "<h3>Does the encoder notice when the evidence is gone?</h3>\n" + paragraph(retention) +
                parts(page, part, {"retention-"});
     }
+    const auto section = [&](const char* question, const std::vector<std::string>& answers,
+                             const std::vector<std::string>& starts) {
+        if (!answers.empty())
+            out += std::string("<h3>") + question + "</h3>\n" + bullets(answers) + parts(page, part, starts);
+    };
+    section("What do trained heads read from the same features?", reading_answers(data, part.task),
+            {"auroc-", "caps-"});
+    section("Which encoders' errors can be detected?", detection_answers(data, part.task),
+            {"risk-coverage-", "detection-", "gaps-"});
+    section("How far would selecting an encoder by image go?", selection_answers(data, part.task),
+            {"policies-", "selection-"});
     out += "<h3>What to distrust here</h3>\n<div class=\"beware\">\n";
     auto beware = warnings(overview, about);
     if (beware.empty()) beware.emplace_back("Nothing was left out, flagged or undefined in this task.");

@@ -137,15 +137,8 @@ std::optional<Figure> forest(const ReportData& data, const std::string& task, st
             std::to_string(encoders.size()) + ".6:0.2]\n" + named_tics("ytics", labels) +
             "set xtics 10\nset xlabel 'discordance rate D, %'\nset grid xtics linecolor rgb '#e5e5e5'\n" +
             chance_line("50, graph 0", "50, graph 1") +
-            "set label 'chance' at 50, graph 0.97 right offset -0.5,0 textcolor rgb '#444444' font ',7'\n"
-            "plot '" +
-            name +
-            ".csv' using ($5 == 0 ? $2 : NaN):1:3:4 with xerrorbars pointtype 7 pointsize 0.5 linewidth "
-            "1.2 linecolor rgb '" +
-            blue +
-            "', \\\n     '' using ($5 == 1 ? $2 : NaN):1:3:4 with xerrorbars "
-            "pointtype 9 pointsize 0.7 linewidth 1.2 linecolor rgb '" +
-            orange + "'\n");
+            "set label 'chance' at 50, graph 0.97 right offset -0.5,0 textcolor rgb '#444444' font ',7'\n" +
+            intervals_in_rows(name));
     return figure;
 }
 

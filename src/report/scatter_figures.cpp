@@ -116,7 +116,8 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
         names += "set label " + gnuplot_string(label_at.text) + " at " + format_real(label_at.x) + "," +
                  format_real(last) + " left offset 0.5,0 font ',6' textcolor rgb '#333333'\n";
     }
-    std::string caption = "A mark an encoder with its " + interval_words(data) + "s; triangle: the anchor.";
+    std::string caption =
+        "A mark an encoder, each rate with its " + interval_words(data) + "; triangle: the anchor.";
     const auto link = find_row(data.overview.across.associations,
                                {{"task", task}, {"x", "retention"}, {"y", "d"}, {"group", "panel"}});
     if (link && !std::isnan(reals(data.overview.across.associations, "value")[*link])) {
@@ -174,7 +175,7 @@ std::optional<Figure> margins_against_caps(const ReportData& data, const std::st
     std::int64_t violations = 0;
     for (const std::size_t i : heads ? rows_of(*heads, task) : std::vector<std::size_t>()) {
         const double cap = reals(*heads, "cap1_median")[i], margin = reals(*heads, "margin_median")[i];
-        if (std::isnan(cap) || std::isnan(margin)) continue;
+        if (texts(*heads, "level")[i] != "dataset" || std::isnan(cap) || std::isnan(margin)) continue;
         largest = std::max({largest, cap, margin});
         violations += integers(*heads, "violations")[i];
         points.add({cap, margin, texts(*heads, "kind")[i] == "hidden" ? 1.0 : 0.0},

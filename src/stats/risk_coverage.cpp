@@ -108,6 +108,27 @@ double RiskCoverage::observed() const {
     return curve.mean(0);
 }
 
+std::vector<double> RiskCoverage::curve(std::int64_t points) const {
+    CANDOR_REQUIRE(points > 0, std::to_string(points) + " points");
+    std::vector<double> risks;
+    const std::int64_t n = std::ssize(rows_);
+    std::int64_t errors = 0;
+    for (std::int64_t begin = 0, end = 0; begin < n; begin = end) {
+        std::int64_t wrong = 0;
+        do wrong += rows_[static_cast<std::size_t>(end)].wrong;
+        while (!rows_[static_cast<std::size_t>(end++)].last);
+        const double share = static_cast<double>(wrong) / static_cast<double>(end - begin);
+        while (std::ssize(risks) < points) {
+            const std::int64_t covered = (n * (std::ssize(risks) + 1) + points - 1) / points;
+            if (covered > end) break;
+            risks.push_back((static_cast<double>(errors) + static_cast<double>(covered - begin) * share) /
+                            static_cast<double>(covered));
+        }
+        errors += wrong;
+    }
+    return risks;
+}
+
 void RiskCoverage::count(MatrixView<const Weight> weights, std::span<double> aurc) const {
     CANDOR_REQUIRE(weights.cols <= resample_block && static_cast<std::int64_t>(aurc.size()) == weights.cols,
                    std::to_string(weights.cols) + " resamples, " + std::to_string(aurc.size()) + " values");

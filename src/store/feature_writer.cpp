@@ -13,21 +13,7 @@
 
 namespace candor::store {
 
-namespace {
-
-Handle file_type(ElementType element) {
-    if (element == ElementType::float64) return {checked(H5Tcopy(H5T_IEEE_F64LE), "HDF5", "type"), H5Tclose};
-    Handle type(checked(H5Tcopy(H5T_IEEE_F32LE), "HDF5", "type"), H5Tclose);
-    if (element == ElementType::float16) {
-        checked(H5Tset_fields(type.get(), 15, 10, 5, 0, 10), "HDF5", "type");
-        checked(H5Tset_size(type.get(), 2), "HDF5", "type");
-        checked(H5Tset_ebias(type.get(), 15), "HDF5", "type");
-    }
-    return type;
-}
-
-/// A feature file may be replaced where that was asked for, and nothing else.
-void require_replaceable(const std::string& path, bool overwrite) {
+void require_replaceable_features(const std::string& path, bool overwrite) {
     if (!overwrite) throw UsageError(path, "exists already; give --overwrite to replace it");
     bool features = false;
     try {
@@ -41,8 +27,6 @@ void require_replaceable(const std::string& path, bool overwrite) {
             "remove it yourself");
     }
 }
-
-}  // namespace
 
 struct FeatureWriter::File {
     std::string path, part;
@@ -91,7 +75,7 @@ FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int
     CANDOR_REQUIRE(rows > 0 && dimension > 0, std::to_string(rows) + " x " + std::to_string(dimension));
     require_output_name(path);
     std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) require_replaceable(path, overwrite);
+    if (std::filesystem::exists(path, ignored)) require_replaceable_features(path, overwrite);
     quiet_hdf5();
     auto started = std::make_unique<File>();
     started->path = path;
@@ -108,7 +92,7 @@ FeatureWriter::FeatureWriter(const std::string& path, ElementType type, std::int
         file_->file =
             Handle(checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), part, "create"),
                    H5Fclose);
-        file_->type = file_type(type);
+        file_->type = feature_type(type);
         const hsize_t extent[2] = {static_cast<hsize_t>(rows), static_cast<hsize_t>(dimension)};
         const Handle space(checked(H5Screate_simple(2, extent, nullptr), part, "create"), H5Sclose);
         const Handle properties = dataset_properties();

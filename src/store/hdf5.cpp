@@ -452,6 +452,17 @@ Handle text_type(std::size_t length) {
     return type;
 }
 
+Handle feature_type(ElementType element) {
+    if (element == ElementType::float64) return {checked(H5Tcopy(H5T_IEEE_F64LE), "HDF5", "type"), H5Tclose};
+    Handle type(checked(H5Tcopy(H5T_IEEE_F32LE), "HDF5", "type"), H5Tclose);
+    if (element == ElementType::float16) {
+        checked(H5Tset_fields(type.get(), 15, 10, 5, 0, 10), "HDF5", "type");
+        checked(H5Tset_size(type.get(), 2), "HDF5", "type");
+        checked(H5Tset_ebias(type.get(), 15), "HDF5", "type");
+    }
+    return type;
+}
+
 Handle dataset_properties() {
     Handle properties(checked(H5Pcreate(H5P_DATASET_CREATE), "HDF5", "dataset properties"), H5Pclose);
     checked(H5Pset_layout(properties.get(), H5D_CONTIGUOUS), "HDF5", "dataset properties");

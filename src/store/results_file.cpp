@@ -1,27 +1,19 @@
 #include "candor/store/results_file.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "candor/base/bytes.hpp"
 #include "candor/base/error.hpp"
 #include "candor/base/text.hpp"
 #include "candor/store/hdf5.hpp"
-#include "candor/store/output_file.hpp"
+#include "store/shared_file.hpp"
 
 namespace candor::store {
 
 namespace {
-
-constexpr std::int64_t largest_transfer = std::int64_t{1} << 30;
-constexpr std::int64_t buffer_bytes = std::int64_t{64} << 20;
-/// Attribute of the root group, written last of all: a file without it was never finished.
-constexpr const char* complete_mark = "complete";
 
 /// Values one after another as bytes, for broadcasts.
 class Packing {
@@ -52,26 +44,12 @@ class Packing {
     std::size_t at_ = 0;
 };
 
-enum class Kind : std::int64_t { integer, real, text };
-
 /// One column of a compound dataset: where it lies in a packed row.
 struct Field {
     std::string name;
     Kind kind = Kind::integer;
     std::size_t width = 8, offset = 0;
 };
-
-std::size_t longest(const std::vector<std::string>& texts) {
-    std::size_t width = 1;  // HDF5 has no text type of length 0
-    for (const std::string& text : texts) width = std::max(width, text.size());
-    return width;
-}
-
-Handle value_type(Kind kind, std::size_t width) {
-    if (kind == Kind::text) return text_type(width);
-    return {checked(H5Tcopy(kind == Kind::integer ? H5T_STD_I64LE : H5T_IEEE_F64LE), "HDF5", "type"),
-            H5Tclose};
-}
 
 std::size_t row_width(const std::vector<Field>& fields) {
     return fields.empty() ? 0 : fields.back().offset + fields.back().width;
@@ -87,209 +65,73 @@ Handle compound_type(const std::vector<Field>& fields) {
     return type;
 }
 
-Handle simple_space(const std::vector<hsize_t>& extent) {
-    return {
-        checked(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), "HDF5", "shape"),
-        H5Sclose};
-}
-
-std::string normal_path(const std::string& path) {
-    std::string normal;
-    for (const std::string& piece : split_text(path, '/')) {
-        if (!piece.empty()) normal += '/' + piece;
-    }
-    return normal.empty() ? "/" : normal;
-}
-
 }  // namespace
 
 // ---- writing
 // -----------------------------------------------------------------------------------------------
 
-struct ResultsWriter::File {
-    std::string path, part;
-    parallel::Communicator world;
-    Handle file;
-    bool published = false;
-
-    bool root() const { return world.rank() == 0; }
-
-    /// Runs `work` on rank 0; where it fails, every rank throws the same failure.
-    template <class Work>
-    void on_root(Work work) {
-        std::string fault;
-        if (root()) {
-            try {
-                work();
-            } catch (const MachineError& error) {
-                fault = reason_of(error);
-            }
-        }
-        fault = world.broadcast(fault);
-        if (!fault.empty()) fail(fault);
-    }
-
-    /// Runs collective calls of the library. A rank on which one fails throws at once: the others may be
-    /// waiting for it inside the library (a full disk shows on one rank only), so nothing short of ending
-    /// them all gets them out.
-    template <class Work>
-    void together(Work work) {
-        try {
-            work();
-        } catch (const MachineError& error) {
-            fail(reason_of(error));
-        }
-    }
-
-    /// HDF5 and MPI do not hand on why the system refused to write: a full disk is looked for.
-    [[noreturn]] void fail(const std::string& fault) const {
-        const bool full = is_full(path);
-        throw MachineError(path, "cannot be written: " + fault + (full ? ": No space left on device" : ""),
-                           full ? "make room and run the same command again"
-                                : "see that its folder exists and can be written, or name another output");
-    }
-
-    /// What went wrong, without the name of the file.
-    static std::string reason_of(const MachineError& error) {
-        std::string fault = error.what();
-        if (fault.starts_with(error.subject() + ": ")) fault.erase(0, error.subject().size() + 2);
-        return fault;
-    }
-
-    Handle group(const std::string& name) {
-        std::string sofar;
-        for (const std::string& piece : split_text(name, '/')) {
-            if (piece.empty()) continue;
-            sofar += '/' + piece;
-            if (checked(H5Lexists(file.get(), sofar.c_str(), H5P_DEFAULT), part, sofar.c_str()) > 0) continue;
-            const Handle properties(checked(H5Pcreate(H5P_GROUP_CREATE), part, "group"), H5Pclose);
-            checked(H5Pset_obj_track_times(properties.get(), false), part, "group");
-            checked(
-                H5Pset_link_creation_order(properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-                part, "group");
-            const Handle made(
-                checked(H5Gcreate2(file.get(), sofar.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                        part, sofar.c_str()),
-                H5Gclose);
-        }
-        return {checked(H5Oopen(file.get(), sofar.empty() ? "/" : sofar.c_str(), H5P_DEFAULT), part,
-                        name.c_str()),
-                H5Oclose};
-    }
-
-    Handle create(const std::string& name, hid_t type, const std::vector<hsize_t>& extent, hid_t properties) {
-        const std::string normal = normal_path(name);
-        group(normal.substr(0, normal.find_last_of('/')));
-        const Handle space = simple_space(extent);
-        return {checked(H5Dcreate2(file.get(), normal.c_str(), type, space.get(), H5P_DEFAULT, properties,
-                                   H5P_DEFAULT),
-                        part, normal.c_str()),
-                H5Dclose};
-    }
-
-    /// Creates a dataset of `rows` values of `type` and lets rank 0 fill it: `fill(first, count, bytes)`.
-    template <class Fill>
-    void from_root(const std::string& name, hid_t type, std::int64_t rows, std::int64_t width, Fill fill) {
-        const Handle properties = dataset_properties();
-        checked(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), part, name.c_str());
-        Handle dataset = create(name, type, {static_cast<hsize_t>(rows)}, properties.get());
-        if (root()) {
-            const std::int64_t most = std::max<std::int64_t>(1, buffer_bytes / width);
-            for (std::int64_t first = 0; first < rows; first += most) {
-                const std::int64_t count = std::min(most, rows - first);
-                std::vector<char> bytes(static_cast<std::size_t>(count * width), '\0');
-                fill(first, count, bytes.data());
-                const hsize_t start = static_cast<hsize_t>(first), extent = static_cast<hsize_t>(count);
-                const Handle memory = simple_space({extent});
-                const Handle space(checked(H5Dget_space(dataset.get()), part, name.c_str()), H5Sclose);
-                checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &extent, nullptr),
-                        part, name.c_str());
-                checked(H5Dwrite(dataset.get(), type, memory.get(), space.get(), H5P_DEFAULT, bytes.data()),
-                        part, "write");
-            }
-        }
-        checked(dataset.close(), part, "close");
-    }
-
-    void attribute(const std::string& owner, const std::string& name, const AttributeValue& value) {
-        const Handle object = group(owner);
-        const auto* text = std::get_if<std::string>(&value);
-        const Kind kind = text                                    ? Kind::text
-                          : std::holds_alternative<double>(value) ? Kind::real
-                                                                  : Kind::integer;
-        const Handle type = value_type(kind, text ? std::max<std::size_t>(1, text->size()) : 8);
-        const Handle space(checked(H5Screate(H5S_SCALAR), part, name.c_str()), H5Sclose);
-        if (checked(H5Aexists(object.get(), name.c_str()), part, name.c_str()) > 0) {
-            checked(H5Adelete(object.get(), name.c_str()), part, name.c_str());
-        }
-        Handle made(
-            checked(H5Acreate2(object.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                    part, name.c_str()),
-            H5Aclose);
-        const char* zero = "";
-        const void* bytes =
-            text ? static_cast<const void*>(text->empty() ? zero : text->data())
-                 : std::visit([](const auto& v) { return static_cast<const void*>(&v); }, value);
-        checked(H5Awrite(made.get(), type.get(), bytes), part, name.c_str());
-        checked(made.close(), part, name.c_str());
-    }
-};
-
 namespace {
 
-/// A file that rank 0 cannot create is found by the system call that says why.
-void try_create(const std::string& part) {
-    const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor < 0) throw MachineError(part, std::strerror(errno));
-    ::close(descriptor);
-}
+/// What lies side by side in one row of a matrix.
+struct Run {
+    std::int64_t row = 0, first_col = 0;
+    std::vector<double> values;
+};
 
-Handle create_together(const std::string& part, const parallel::Communicator& world) {
-    const Handle access(checked(H5Pcreate(H5P_FILE_ACCESS), part, "create"), H5Pclose);
-    const MPI_Comm communicator = *static_cast<const MPI_Comm*>(world.native());
-    checked(H5Pset_fapl_mpio(access.get(), communicator, MPI_INFO_NULL), part, "create");
-    // One format for all releases of the library; from 1.8 on attributes may exceed 64 KiB (study texts do).
-    checked(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), part, "create");
-    checked(H5Pset_coll_metadata_write(access.get(), true), part, "create");
-    checked(H5Pset_all_coll_metadata_ops(access.get(), true), part, "create");
-    const Handle creation(checked(H5Pcreate(H5P_FILE_CREATE), part, "create"), H5Pclose);
-    checked(H5Pset_obj_track_times(creation.get(), false), part, "create");
-    checked(H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), part,
-            "create");
-    return {checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), part, "create"),
-            H5Fclose};
-}
-
-/// The file as it lies on disk opens and carries the mark that was written last.
-void check_complete(const std::string& part) {
-    try {
-        const Handle file = open_hdf5_file(part);
-        if (checked(H5Aexists(file.get(), complete_mark), part, "check") > 0) return;
-    } catch (const DataError& error) {
-        throw MachineError(part, "does not read back: " + error.fault());
+/// Brings each row of a matrix together on one rank, so that it is written at once: thousands of short writes
+/// by ranks that take turns in a row cost more than the message. Collective.
+std::vector<Run> gather_rows(const parallel::Communicator& world,
+                             std::span<const ResultsWriter::Piece> pieces) {
+    std::vector<ByteWriter> writers(static_cast<std::size_t>(world.size()));
+    for (const ResultsWriter::Piece& piece : pieces) {
+        CANDOR_REQUIRE(piece.row >= 0, "row " + std::to_string(piece.row));
+        ByteWriter& out = writers[static_cast<std::size_t>(piece.row % world.size())];
+        out.put(piece.row);
+        out.put(piece.first_col);
+        out.put(piece.values);
     }
-    throw MachineError(part, "does not read back as complete");
+    std::vector<std::string> outgoing;
+    for (ByteWriter& writer : writers) outgoing.push_back(writer.take());
+    std::vector<Run> parts;
+    for (const std::string& bytes : world.exchange(outgoing)) {
+        ByteReader in(bytes);
+        while (!in.done()) {
+            Run& part = parts.emplace_back();
+            part.row = in.get<std::int64_t>();
+            part.first_col = in.get<std::int64_t>();
+            part.values = in.get_many<double>();
+        }
+    }
+    std::ranges::sort(parts, {}, [](const Run& part) { return std::pair(part.row, part.first_col); });
+    std::vector<Run> runs;
+    for (Run& part : parts) {
+        const bool goes_on = !runs.empty() && runs.back().row == part.row &&
+                             runs.back().first_col + std::ssize(runs.back().values) == part.first_col;
+        if (goes_on) {
+            runs.back().values.insert(runs.back().values.end(), part.values.begin(), part.values.end());
+        } else {
+            runs.push_back(std::move(part));
+        }
+    }
+    return runs;
 }
 
 }  // namespace
 
+struct ResultsWriter::File : SharedFile {
+    using SharedFile::SharedFile;
+};
+
 ResultsWriter::ResultsWriter(const std::string& path, const parallel::Communicator& world)
-    : file_(new File{path, part_of(path), world, {}}) {
-    quiet_hdf5();
+    : file_(new File(path, world)) {
     File& f = *file_;
-    f.on_root([&] { try_create(f.part); });
-    f.together([&] { f.file = create_together(f.part, world); });
     f.together([&] {
         f.attribute("/run", "format", std::string(results_format));
         f.attribute("/run", "format_version", results_format_version);
     });
 }
 
-ResultsWriter::~ResultsWriter() {
-    if (file_->published) return;
-    file_->file.release();  // closing is collective, and the other ranks may be elsewhere
-    discard(file_->path);   // on every rank: the one that failed may be the only one left
-}
+ResultsWriter::~ResultsWriter() = default;
 
 void ResultsWriter::attribute(const std::string& group, const std::string& name,
                               const AttributeValue& value) {
@@ -372,22 +214,7 @@ void ResultsWriter::table(const ResultTable& table, const std::string& group) {
 }
 
 void ResultsWriter::texts(const std::string& path, const std::vector<std::string>& values) {
-    std::int64_t shape[2] = {0, 1};
-    if (file_->root()) {
-        shape[0] = static_cast<std::int64_t>(values.size());
-        shape[1] = static_cast<std::int64_t>(longest(values));
-    }
-    file_->world.maximum(shape);
-    file_->together([&] {
-        const Handle type = text_type(static_cast<std::size_t>(shape[1]));
-        file_->from_root(path, type.get(), shape[0], shape[1],
-                         [&](std::int64_t first, std::int64_t count, char* bytes) {
-                             for (std::int64_t i = 0; i < count; ++i) {
-                                 const std::string& value = values[static_cast<std::size_t>(first + i)];
-                                 std::memcpy(bytes + i * shape[1], value.data(), value.size());
-                             }
-                         });
-    });
+    file_->texts(path, values);
 }
 
 void ResultsWriter::integers(const std::string& path, const std::vector<std::int64_t>& values) {
@@ -414,6 +241,7 @@ void ResultsWriter::matrix(const std::string& path, std::int64_t rows, std::int6
 }
 
 void ResultsWriter::write(const std::string& path, std::span<const Piece> pieces) {
+    const std::vector<Run> runs = gather_rows(file_->world, pieces);
     file_->together([&] {
         Handle dataset(
             checked(H5Dopen2(file_->file.get(), path.c_str(), H5P_DEFAULT), file_->part, path.c_str()),
@@ -422,22 +250,22 @@ void ResultsWriter::write(const std::string& path, std::span<const Piece> pieces
         hsize_t shape[2] = {0, 0};
         CANDOR_REQUIRE(H5Sget_simple_extent_ndims(space.get()) == 2, path);
         checked(H5Sget_simple_extent_dims(space.get(), shape, nullptr), file_->part, path.c_str());
-        for (const Piece& piece : pieces) {
-            const auto length = static_cast<std::int64_t>(piece.values.size());
+        for (const Run& run : runs) {
+            const auto length = std::ssize(run.values);
             CANDOR_REQUIRE(
-                piece.row >= 0 && piece.row < static_cast<std::int64_t>(shape[0]) && piece.first_col >= 0 &&
-                    piece.first_col + length <= static_cast<std::int64_t>(shape[1]),
-                path + " row " + std::to_string(piece.row) + " column " + std::to_string(piece.first_col));
+                run.row >= 0 && run.row < static_cast<std::int64_t>(shape[0]) && run.first_col >= 0 &&
+                    run.first_col + length <= static_cast<std::int64_t>(shape[1]),
+                path + " row " + std::to_string(run.row) + " column " + std::to_string(run.first_col));
             constexpr std::int64_t most = largest_transfer / sizeof(double);
             for (std::int64_t at = 0; at < length; at += most) {
-                const hsize_t start[2] = {static_cast<hsize_t>(piece.row),
-                                          static_cast<hsize_t>(piece.first_col + at)};
+                const hsize_t start[2] = {static_cast<hsize_t>(run.row),
+                                          static_cast<hsize_t>(run.first_col + at)};
                 const hsize_t extent[2] = {1, static_cast<hsize_t>(std::min(most, length - at))};
                 const Handle memory = simple_space({extent[1]});
                 checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, extent, nullptr),
                         file_->part, path.c_str());
                 checked(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
-                                 piece.values.data() + at),
+                                 run.values.data() + at),
                         file_->part, "write");
             }
         }
@@ -446,15 +274,7 @@ void ResultsWriter::write(const std::string& path, std::span<const Piece> pieces
 }
 
 void ResultsWriter::finish() {
-    File& f = *file_;
-    f.together([&] { f.attribute("/", complete_mark, std::int64_t{1}); });
-    f.together([&] { checked(H5Fflush(f.file.get(), H5F_SCOPE_GLOBAL), f.part, "flush"); });
-    f.together([&] { checked(f.file.close(), f.part, "close"); });
-    f.on_root([&] {
-        check_complete(f.part);
-        publish(f.path);
-    });
-    f.published = true;
+    file_->finish();
 }
 
 // ---- reading

@@ -22,10 +22,6 @@ constexpr double smallest_size = 1, largest_size = 1e9;
 enum Number { x, y, width, height, image_width, image_height };
 const std::array<std::string, 6> number_names{"x", "y", "width", "height", "image_width", "image_height"};
 
-struct Rectangle {
-    double left, top, right, bottom;
-};
-
 /// Area of the union: between two neighbouring edges every rectangle is there or not, and what is there is
 /// a union of intervals.
 double area_of_union(const std::vector<Rectangle>& rectangles) {
@@ -176,7 +172,6 @@ Boxes parse_boxes(const std::string& file, std::string_view bytes) {
     Boxes boxes;
     boxes.file = file;
     std::map<std::string, Size> sizes;
-    std::map<std::pair<std::string, std::string>, std::vector<Rectangle>> regions;
     std::map<std::pair<std::string, std::string>, std::size_t> said_without;  // by which row
     for (std::size_t row = 0; row < reader.rows(); ++row) {
         const std::pair region(reader.image(row), reader.finding(row));
@@ -191,16 +186,19 @@ Boxes parse_boxes(const std::string& file, std::string_view bytes) {
         if (without) {
             ++boxes.without;
         } else {
-            regions[region].push_back(rectangle_of(reader, row, size));
+            Region& boxed = boxes.regions[region];
+            boxed.image_width = size.width;
+            boxed.image_height = size.height;
+            boxed.rectangles.push_back(rectangle_of(reader, row, size));
         }
     }
-    for (const auto& [region, rectangles] : regions) {
+    for (const auto& [region, boxed] : boxes.regions) {
         if (const auto at = said_without.find(region); at != said_without.end()) {
             throw reader.fault(at->second, x, "no box, where another row of the image and finding has one",
                                "leave one of the two out");
         }
-        const Size& size = sizes.at(region.first);
-        boxes.area.emplace(region, std::min(1.0, area_of_union(rectangles) / (size.width * size.height)));
+        const double whole = boxed.image_width * boxed.image_height;
+        boxes.area.emplace(region, std::min(1.0, area_of_union(boxed.rectangles) / whole));
     }
     return boxes;
 }

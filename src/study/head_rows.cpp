@@ -28,9 +28,11 @@ std::uint64_t patient_key(const Study& study, const Table& table, std::size_t ro
     return image_key(patient.empty() ? table.image[row] : patient, study.seed);
 }
 
-/// Where the shares of `[heads] split` put a patient.
+/// Where the shares of `[heads] split` put a patient: by the lower half of his key. The upper half orders the
+/// rows, so that a pool which takes the first rows would have all of them from one part where each image is a
+/// patient.
 Part drawn_part(const Study& study, const Table& table, std::size_t row) {
-    const double place = std::ldexp(static_cast<double>(patient_key(study, table, row) >> 11), -53);
+    const double place = std::ldexp(static_cast<double>(patient_key(study, table, row) & 0xFFFFFFFF), -32);
     if (place < study.heads.split[0]) return Part::training;
     return place < study.heads.split[0] + study.heads.split[1] ? Part::validation : Part::test;
 }

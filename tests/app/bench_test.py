@@ -9,13 +9,13 @@ import unittest
 import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks
+
 KEYS = ["name", "work", "peer", "seconds", "peer_seconds", "ratio", "ratio_low", "ratio_high", "rounds"]
 
 
-def bench(*words, ranks=None):
-    start = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] if ranks else []
-    return subprocess.run([*start, CANDOR, "bench", *words], capture_output=True, text=True, timeout=300)
+def bench(*words, ranks=1):
+    return subprocess.run(on_ranks(ranks, CANDOR, "bench", *words), capture_output=True, text=True, timeout=300)
 
 
 class BenchTest(unittest.TestCase):
@@ -66,14 +66,14 @@ class BenchTest(unittest.TestCase):
         rows = self.measured(self.features(np.ones((1000, 300), np.float32)), "--rounds", "1")[1]
         self.assertEqual(len(rows), 2)
 
-    def refused(self, code, message, *words, ranks=None):
+    def refused(self, code, message, *words, ranks=1):
         done = bench(*words, ranks=ranks)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(done.stdout, "")
-        said = [line for line in done.stderr.splitlines() if line.startswith("candor: error: ")]
+        said = errors_in(done)
         self.assertEqual(len(said), 1, done.stderr)
         self.assertIn(message, said[0])
-        if ranks is None:
+        if ranks == 1:
             self.assertEqual(done.stderr.splitlines(), said)
 
     def test_refusals(self):

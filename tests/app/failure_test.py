@@ -10,7 +10,8 @@ import unittest
 import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks, write_features, write_table
+
 LIMIT = 30  # seconds in which all ranks must have ended after a failure
 
 
@@ -56,21 +57,17 @@ findings = ["finding"]
             f.write(text)
 
     def write_table(self):
-        self.write("table.csv", "image_id,patient_id,split,finding\n" + "".join(",".join(r) + "\n" for r in self.rows))
+        write_table(self.path("table.csv"), "image_id,patient_id,split,finding", self.rows)
 
     def write_features(self, encoder, values):
-        with h5py.File(self.path(f"{encoder}.h5"), "w") as f:
-            f["features"] = values
-            f["image_id"] = [i.encode() for i in self.ids[:len(values)]]
+        write_features(self.path(f"{encoder}.h5"), values, self.ids[:len(values)])
 
     def run(self, *options, ranks=1, out="out.h5", command="run", launcher=()):
         words = [CANDOR, command, self.path("study.toml")]
         if command == "run":
             words += ["-o", self.path(out)]
-        if ranks > 1:
-            words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] + words
         start = time.monotonic()
-        done = subprocess.run([*launcher, *words, *options], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*launcher, *on_ranks(ranks, *words), *options], capture_output=True, text=True, timeout=120)
         done.seconds = time.monotonic() - start
         return done
 
@@ -82,7 +79,7 @@ class Failure(unittest.TestCase):
         self.study = Study(self.scratch.name)
 
     def assert_fails(self, done, code, *words):
-        lines = [line for line in done.stderr.splitlines() if line.startswith("candor: error:")]
+        lines = errors_in(done)
         self.assertEqual(len(lines), 1, done.stderr)
         for word in words:
             self.assertIn(word, lines[0])
@@ -160,8 +157,7 @@ class Failure(unittest.TestCase):
             with self.subTest(seed=seed):
                 done = self.study.run()
                 self.assertIn(done.returncode, (0, 3, -6, -11), done.stderr)
-                errors = [line for line in done.stderr.splitlines() if line.startswith("candor: error:")]
-                self.assertEqual(len(errors), int(done.returncode == 3), done.stderr)
+                self.assertEqual(len(errors_in(done)), int(done.returncode == 3), done.stderr)
                 self.assertEqual(os.path.exists(self.study.path("out.h5")), done.returncode == 0)
                 if done.returncode == 0:  # the damage lies in bytes that nothing reads
                     os.remove(self.study.path("out.h5"))
@@ -395,9 +391,8 @@ class Failure(unittest.TestCase):
 
     def test_a_killed_rank_ends_the_job_and_the_next_run_succeeds(self):
         # Long enough to be killed in the middle.
-        words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", "3", CANDOR, "run",
-                 self.study.path("study.toml"), "-o", self.study.path("out.h5"),
-                 "--set", "bootstrap.resamples=5000000"]
+        words = on_ranks(3, CANDOR, "run", self.study.path("study.toml"), "-o", self.study.path("out.h5"),
+                         "--set", "bootstrap.resamples=5000000")
         job = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ranks = []
         for _ in range(100):

@@ -1,8 +1,13 @@
 """candor show OUT.h5.journal: how far a study is, without disturbing it."""
 
+import csv
 import glob
+import io
+import json
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -12,7 +17,9 @@ import time
 import unittest
 
 from heads_test import STUDY, make_study
-from resume_test import CANDOR, Study, environment
+from resume_test import Study, environment
+from testing.program import CANDOR
+from testing.scratch import InFolder
 
 
 def show(*words):
@@ -26,12 +33,11 @@ def table(text, name):
     return [dict(zip(split(lines[0]), split(line))) for line in lines[1:] if not set(line) <= set("- ")]
 
 
-class Follow(unittest.TestCase):
+class Follow(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        cls.study = Study(cls.scratch.name)
+        super().setUpClass()
+        cls.study = Study(cls.folder)
         cls.output = cls.study.path("out.h5")
         cls.journal = cls.output + ".journal"
 
@@ -160,16 +166,71 @@ class Follow(unittest.TestCase):
             self.assertGreater(kept, 0)
             self.assertEqual(table(page, "ranks")[0]["results_kept"], str(kept))
 
+    def test_tables_in_every_format(self):
+        self.stop(2)
+        stages = json.loads(show(self.journal, "stages", "--format", "json").stdout)
+        self.assertEqual([row["name"] for row in stages], ["search"])
+        self.assertEqual(stages[0]["pieces"], 4)
+        self.assertTrue(0 < stages[0]["done_share"] <= 1)
+        shown = table(show(self.journal).stdout, "stages")[0]
+        self.assertEqual(f"{100 * stages[0]['done_share']:.1f}", shown["done_share %"])
+        ranks = list(csv.DictReader(io.StringIO(show(self.journal, "ranks", "--format", "csv").stdout)))
+        self.assertTrue({int(row["rank"]) for row in ranks} <= {0, 1})
+        self.assertTrue(all(float(row["seconds_since"]) >= 0 for row in ranks))
+        some = show(self.journal, "ranks", "--where", "rank=0", "--columns", "rank", "--format", "csv").stdout
+        self.assertEqual(some.split()[0], "rank")
+        listed = json.loads(show(self.journal, "--list", "--format", "json").stdout)
+        self.assertEqual([row["table"] for row in listed], ["stages", "left", "ranks"])
+        left = show(self.journal, "left", "--format", "csv").stdout.splitlines()
+        self.assertEqual(left[0], "name,task,encoder,done_share,groups,finished,begun")
+
+    def test_on_a_terminal_one_line_is_rewritten(self):
+        self.stop(1)
+        leader, follower = pty.openpty()
+        job = subprocess.Popen([CANDOR, "show", self.journal, "--follow"], stdout=subprocess.PIPE, stderr=follower,
+                               text=True, env=environment())
+        os.close(follower)
+        said = b""
+        run = None
+        try:
+            while True:
+                ready, _, _ = select.select([leader], [], [], 60)
+                self.assertTrue(ready, said)
+                try:
+                    piece = os.read(leader, 4096)
+                except OSError:  # the follower has closed its end
+                    break
+                if not piece:
+                    break
+                said += piece
+                if run is None and b"no run is at work" in said:
+                    run = self.study.start(1)
+        finally:
+            os.close(leader)
+            if run is not None:
+                run.communicate(timeout=120)
+        out, _ = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 0)
+        self.assertTrue(out.endswith(f"candor show {self.output}\n"))
+        # Each text begins where the last one did, and nothing of it stays behind.
+        self.assertTrue(said.startswith(b"\r\033[Kcandor: "), said)
+        self.assertTrue(said.endswith(b"\r\033[K"), said)
+        self.assertNotIn(b"\n", said)
+        self.assertRegex(said, rb"search: [\d.]+ %, \d of 4; no run is at work")
+
     def test_refusals(self):
         for words, message in ((["none.h5.journal"], "is no journal"), (["none.h5", "--follow"], "is no journal")):
             done = show(*words)
             self.assertEqual(done.returncode, 2)
             self.assertIn(message, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
-        for words in (["x.h5.journal", "cells"], ["x.h5.journal", "--list"], ["x.h5.journal", "--format", "csv"]):
-            done = show(*words)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("has no tables yet", done.stderr)
+        self.stop(1)
+        for words, message in ((["cells"], "has no table"), (["stges"], 'did you mean "stages"?'),
+                               (["--format", "csv"], "name a table"), (["stages", "--follow"], "goes with no table"),
+                               (["--where", "rank=0"], "name the table")):
+            done = show(self.journal, *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stdout)
+            self.assertIn(message, done.stderr)
 
 
 if __name__ == "__main__":

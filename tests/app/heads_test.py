@@ -4,15 +4,16 @@ recomputed from what the file holds of single rows, from the features and from t
 import math
 import os
 import subprocess
-import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
 from reference import candor_reference, head_results
-from reference.agreement import run_candor
+from reference.agreement import read_table, run_candor
 from reference.inference import interval, resample_weights
+from reference.streams import image_key
+from testing.scratch import InFolder
 
 ENCODERS = {"wide": 24, "small": 5, "noise": 12}
 FINDINGS = ("edema", "mass")
@@ -84,15 +85,6 @@ def make_study(folder):
             out.write(STUDY.format(split=split, kinds=kinds))
 
 
-def read_table(file, name, keys):
-    rows = {}
-    for record in file[f"tables/{name}"][:]:
-        row = {c: record[c].decode() if record.dtype[c].kind == "S" else record[c].item()
-               for c in record.dtype.names}
-        rows[tuple(row[key] for key in keys)] = row
-    return rows
-
-
 def all_datasets(path):
     """{name: bytes} of all but /run."""
     found = {}
@@ -102,12 +94,11 @@ def all_datasets(path):
     return found
 
 
-class Heads(unittest.TestCase):
+class Heads(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        folder = cls.scratch.name
+        super().setUpClass()
+        folder = cls.folder
         make_study(folder)
         cls.path = run_candor(os.path.join(folder, "study.toml"), os.path.join(folder, "1.h5"))
         cls.file = h5py.File(cls.path)
@@ -143,15 +134,15 @@ class Heads(unittest.TestCase):
         one = all_datasets(self.path)
         self.assertIn("heads/chest/a/z_hidden", one)
         for ranks in (2, 3, 5):
-            out = os.path.join(self.scratch.name, f"{ranks}.h5")
-            run_candor(os.path.join(self.scratch.name, "study.toml"), out, "--threads", str(ranks % 2 + 1), ranks=ranks)
+            out = os.path.join(self.folder, f"{ranks}.h5")
+            run_candor(os.path.join(self.folder, "study.toml"), out, "--threads", str(ranks % 2 + 1), ranks=ranks)
             other = all_datasets(out)
             self.assertEqual(one.keys(), other.keys())
             self.assertEqual([name for name in one if one[name] != other[name]], [], ranks)
 
     def test_other_tables_know_nothing_of_heads(self):
-        out = run_candor(os.path.join(self.scratch.name, "study.toml"),
-                         os.path.join(self.scratch.name, "without.h5"), "--set", "heads.kinds=[]")
+        out = run_candor(os.path.join(self.folder, "study.toml"),
+                         os.path.join(self.folder, "without.h5"), "--set", "heads.kinds=[]")
         one, other = all_datasets(self.path), all_datasets(out)
         for name in ("cells", "findings", "tasks", "panels", "rules", "overlap", "consensus", "retention",
                      "distances", "skipped"):
@@ -189,7 +180,8 @@ class Heads(unittest.TestCase):
                         self.compare_auroc(row, sums)
                         over[encoder] = [a + b for a, b in zip(over[encoder], sums)]
                         self.assertEqual(row["violations"], 0)
-                        self.assertEqual(row["epochs"], 60)
+                        self.assertEqual((row["epochs"], row["members"]), (60, 3 if kind == "linear" else 1))
+                        self.assertEqual(math.isnan(row["member_sd"]), kind == "hidden")
                 for encoder in ENCODERS:
                     self.compare_auroc(self.table["finding", "", encoder, kind, finding], over[encoder])
                     means.setdefault(encoder, []).append(head_results.auroc(over[encoder]))
@@ -216,14 +208,14 @@ class Heads(unittest.TestCase):
 
     def test_scores_of_the_features(self):
         for dataset, of in self.heads.items():
-            with open(os.path.join(self.scratch.name, dataset + ".csv"), encoding="utf-8") as f:
+            with open(os.path.join(self.folder, dataset + ".csv"), encoding="utf-8") as f:
                 table = [line.strip().split(",") for line in f][1:]
             training = [i for i, row in enumerate(table) if row[2] == "train"]
             context = np.array([f"{dataset} / {row[3]}" for row in table])
             at = {row[0]: i for i, row in enumerate(table)}
             test = [at[image] for image in of.image[of.test]]
             for e, encoder in enumerate(of.encoders):
-                with h5py.File(os.path.join(self.scratch.name, f"{encoder}-{dataset}.h5")) as f:
+                with h5py.File(os.path.join(self.folder, f"{encoder}-{dataset}.h5")) as f:
                     values = f["features"][:].astype(float)
                 values /= np.linalg.norm(values, axis=1, keepdims=True)
                 for f, finding in enumerate(FINDINGS):
@@ -258,8 +250,18 @@ class Heads(unittest.TestCase):
         for score in head_results.SCORES[1:]:
             self.assertEqual(families[f"impurity less {score}", "chest"]["m"], 12)
 
+    def test_risk_coverage(self):
+        expected = head_results.risk_rows(self.heads, self.thresholds, 20)
+        self.assertEqual(len(expected), (3 + 1) * 9 * 20)
+        rows = [dict(zip(record.dtype.names, record)) for record in self.file["tables/risk_coverage"][:]]
+        self.assertEqual(len(rows), len(expected))
+        for row in rows:
+            key = row["level"].decode(), row["encoder"].decode(), row["score"].decode(), round(20 * row["coverage"])
+            self.close(row["risk"], expected[key], 1e-13, key)
+            self.assertEqual(row["cells"], 12 if key[0] == "task" else 4)
+
     def test_selection(self):
-        results = candor_reference.run(os.path.join(self.scratch.name, "training.toml"))
+        results = candor_reference.run(os.path.join(self.folder, "training.toml"))
         findings = results["chest"][0]["findings"]
         training_d = {(e, f): findings["chest", e, f]["rate_mid"] for e in ENCODERS for f in FINDINGS}
         expected = head_results.selection_rows(self.study, "chest", self.heads, self.thresholds, training_d, self.times)
@@ -274,6 +276,71 @@ class Heads(unittest.TestCase):
         self.assertIn("Linear heads, AUROC over findings: lowest under noise", said)
         self.assertIn("Errors of linear heads, AUROC within context: impurity at", said)
         self.assertIn("that all 3 encoders scored (macro)", said)
+
+
+class DrawnSplits(InFolder):
+    """One of two datasets has no split column."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        make_study(cls.folder)
+        with open(os.path.join(cls.folder, "b.csv"), encoding="utf-8") as f:
+            cls.rows = [line.strip().split(",") for line in f]
+        cls.write_b(cls.rows)
+
+    @classmethod
+    def write_b(cls, rows):
+        """The table of b without its column `split`; every seventh row without a patient."""
+        with open(os.path.join(cls.folder, "b.csv"), "w", encoding="utf-8") as out:
+            for row in rows:
+                patient = "" if row[0] != "image_id" and int(row[0][1:]) % 7 == 0 else row[1]
+                out.write(",".join([row[0], patient, *row[3:]]) + "\n")
+
+    def run_with(self, name, *words, ranks=1):
+        return run_candor(os.path.join(self.folder, "study.toml"), os.path.join(self.folder, name), "--set",
+                          "heads.epochs=3", *words, ranks=ranks)
+
+    def test_without_shares_it_has_no_heads(self):
+        with h5py.File(self.run_with("none.h5")) as f:
+            heads = read_table(f, "heads", ("level", "dataset", "encoder", "kind", "finding"))
+            of_b = {key: row for key, row in heads.items() if key[:2] == ("dataset", "b")}
+            self.assertEqual(of_b.keys(), {("dataset", "b", "", "", "")})
+            self.assertEqual([row["undefined"] for row in of_b.values()],
+                             ["it has no splits and [heads] split draws none"])
+            self.assertEqual(len([key for key in heads if key[:2] == ("dataset", "a")]), 12)
+            self.assertNotIn("b", f["heads/chest"])
+            detected = read_table(f, "detection", ("level", "encoder", "dataset", "context", "finding", "score"))
+            self.assertEqual({key[2] for key in detected if key[0] == "cell"}, {"a"})
+            # All its rows take part in the operator: it has no others.
+            self.assertTrue(any(key[3].startswith("b / ")
+                                for key in read_table(f, "cells", ("task", "encoder", "finding", "context"))))
+
+    def test_shares_draw_them_by_patient_key(self):
+        shares = ("--set", "heads.split=[0.5, 0.2, 0.3]")
+        one = self.run_with("one.h5", *shares)
+        part = {}
+        for image, patient in ((row[0], "" if int(row[0][1:]) % 7 == 0 else row[1]) for row in self.rows[1:]):
+            place = (image_key(patient or image, SEED) & 0xFFFFFFFF) / 2**32
+            part[image] = "train" if place < 0.5 else "val" if place < 0.7 else "test"
+        with h5py.File(one) as f:
+            heads = head_results.Heads(f["heads/chest/b"])
+            found = dict(zip(heads.image, np.where(heads.test, "test", "val")))
+            self.assertEqual(found, {image: which for image, which in part.items() if which != "train"})
+            trained = read_table(f, "heads", ("level", "dataset", "encoder", "kind", "finding"))
+            for f_at, finding in enumerate(FINDINGS):
+                labelled = sum(part[row[0]] == "train" and row[4 + f_at] in ("0", "1") for row in self.rows[1:])
+                self.assertEqual(trained["dataset", "b", "wide", "linear", finding]["training_rows"], labelled)
+            # Those of a are its column's.
+            of_a = head_results.Heads(f["heads/chest/a"])
+            for image, split in zip(of_a.image, np.where(of_a.test, "test", "val")):
+                self.assertEqual(SPLITS[int(image[1:]) // 2 % 6], split)
+        # In another order of rows, on more ranks.
+        self.write_b([self.rows[0], *reversed(self.rows[1:])])
+        other = all_datasets(self.run_with("other.h5", *shares, ranks=2))
+        self.write_b(self.rows)
+        expected = all_datasets(one)
+        self.assertEqual([name for name in expected if expected[name] != other.get(name)], [])
 
 
 if __name__ == "__main__":

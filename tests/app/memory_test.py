@@ -9,7 +9,8 @@ import unittest
 import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks, write_features, write_table
+
 IMAGES = 3000
 STUDY = """
 [study]
@@ -44,14 +45,10 @@ class MemoryTest(unittest.TestCase):
         labels = (random.random((IMAGES, 3)) < (0.1, 0.3, 0.5)).astype(int)
         # One number a row: every cosine is 1 or -1, so that each query has a thousand nearest neighbours.
         features = {"wide": random.normal(size=(IMAGES, 300)), "signs": random.normal(size=(IMAGES, 1))}
-        with open(os.path.join(cls.folder, "table.csv"), "w") as table:
-            table.write("image_id,patient_id,split,a,b,c\n")
-            for i, row in enumerate(labels):
-                table.write(f"{ids[i]},p{i},test," + ",".join(map(str, row)) + "\n")
+        write_table(os.path.join(cls.folder, "table.csv"), "image_id,patient_id,split,a,b,c",
+                    ((ids[i], f"p{i}", "test", *row) for i, row in enumerate(labels)))
         for encoder, values in features.items():
-            with h5py.File(os.path.join(cls.folder, encoder + ".h5"), "w") as file:
-                file["features"] = values.astype("f4")
-                file.create_dataset("image_id", data=ids, dtype=h5py.string_dtype())
+            write_features(os.path.join(cls.folder, encoder + ".h5"), values.astype("f4"), ids)
         with open(os.path.join(cls.folder, "study.toml"), "w") as study:
             study.write(STUDY)
         with open(os.path.join(cls.folder, "table.csv")) as table, \
@@ -63,15 +60,14 @@ class MemoryTest(unittest.TestCase):
                         + '[heads]\nepochs = 2\nensemble = 2\nsplit = [0.6, 0.2, 0.2]\n')
 
     def run_study(self, output, *words, ranks=1, study="study.toml"):
-        return subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), CANDOR, "run",
-                               study, "-o", output, "--quiet", "--threads", "1", *words],
+        return subprocess.run(on_ranks(ranks, CANDOR, "run", study, "-o", output, "--quiet", "--threads", "1", *words),
                               cwd=self.folder, capture_output=True, text=True, timeout=300)
 
     def refused(self, size, study="study.toml"):
         done = self.run_study(f"refused-{study}.h5", "--memory", size, study=study)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder, f"refused-{study}.h5")))
-        return next(line for line in done.stderr.splitlines() if line.startswith("candor: error: "))
+        return errors_in(done)[0]
 
     def test_sizes_that_are_none(self):
         for size in ("", "0", "-1", "lots", " 2G", "2X"):
@@ -112,7 +108,7 @@ class MemoryTest(unittest.TestCase):
                                    "limited.h5", "--overwrite", "--quiet", "--threads", "2", "--set", "pool.rows=300"],
                                   cwd=self.folder,
                                   capture_output=True, text=True, timeout=100)
-            errors = [line for line in done.stderr.splitlines() if line.startswith("candor: error: ")]
+            errors = errors_in(done)
             self.assertTrue(len(errors) == 1 or done.returncode == 0 or
                             any(word in done.stderr for word in ("mca_", "libgomp")), done.stderr)
             told.update(error.split(":")[2].strip() for error in errors)

@@ -8,10 +8,10 @@ import subprocess
 import tempfile
 import unittest
 
-import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks, write_features, write_table
+
 HEADER = ("rank,task,finding,context,positive_image,positive_dataset,positive_patient,negative_image,"
           "negative_dataset,negative_patient,same_patient,cosine_close,cosine_far,z_close,z_far,score")
 IMAGES, CONTEXTS = 120, ("ap", "pa")
@@ -81,19 +81,14 @@ class Study:
         return os.path.join(self.folder, name)
 
     def write_table(self):
-        with open(self.path("data/films.csv"), "w") as file:
-            file.write("image_id,patient_id,split,view,edema,mass\n")
-            for row in zip(self.ids, self.patient, ["test"] * IMAGES, self.view, *self.labels.values()):
-                file.write(",".join(row) + "\n")
+        write_table(self.path("data/films.csv"), "image_id,patient_id,split,view,edema,mass",
+                    zip(self.ids, self.patient, ["test"] * IMAGES, self.view, *self.labels.values()))
 
     def write_features(self, encoder):
-        with h5py.File(self.path(f"data/{encoder}.h5"), "w") as file:
-            file["features"] = self.features[encoder]
-            file["image_id"] = [i.encode() for i in self.ids]
+        write_features(self.path(f"data/{encoder}.h5"), self.features[encoder], self.ids)
 
     def candor(self, *words, ranks=1, cwd=None):
-        launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] if ranks > 1 else []
-        return subprocess.run([*launcher, CANDOR, *words], capture_output=True, text=True, timeout=120, cwd=cwd)
+        return subprocess.run(on_ranks(ranks, CANDOR, *words), capture_output=True, text=True, timeout=120, cwd=cwd)
 
     def by_definition(self, close, far, units, per_image):
         """(score, finding, context, positive, negative, cosines, z) of every pair, best first."""
@@ -134,8 +129,7 @@ class Pairs(unittest.TestCase):
 
     def assert_fails(self, done, code, line):
         self.assertEqual(done.stdout, "")
-        errors = [one for one in done.stderr.splitlines() if one.startswith("candor: error: ")]
-        self.assertEqual(errors, ["candor: error: " + line], done.stderr)
+        self.assertEqual(errors_in(done), ["candor: error: " + line], done.stderr)
         self.assertEqual(done.returncode, code)
 
     # ---- what is listed

@@ -5,7 +5,6 @@ import math
 import os
 import shutil
 import subprocess
-import tempfile
 import unittest
 from fractions import Fraction
 from itertools import combinations
@@ -14,6 +13,7 @@ import h5py
 import numpy as np
 
 from reference.agreement import read_table, run_candor
+from testing.scratch import InFolder
 
 ENCODERS = ("near", "twin", "far", "mix", "flat")  # flat is the anchor
 
@@ -154,12 +154,11 @@ def cosine(triple):
     return Fraction(triple[0], triple[2])
 
 
-class Panel(unittest.TestCase):
+class Panel(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        cls.out = run_candor(make_panel(cls.scratch.name), os.path.join(cls.scratch.name, "out.h5"),
+        super().setUpClass()
+        cls.out = run_candor(make_panel(cls.folder), os.path.join(cls.folder, "out.h5"),
                              "--ablations", ranks=2)
 
     def table(self, name):
@@ -414,12 +413,11 @@ MARGINS = {"right": -0.2, "wrong": 0.2, "both": 0.6, "sibling": -0.4, "low": 0.2
            "fallen-low": 0.2, "stranger": 0.2}
 
 
-class Reference(unittest.TestCase):
+class Reference(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        folder = cls.scratch.name
+        super().setUpClass()
+        folder = cls.folder
         for name, rows in (("hospital", REFERENCE), ("boxes", ASKING)):
             write_csv(os.path.join(folder, f"{name}.csv"), ["image_id", "patient_id", "view", "f"],
                       (row[:4] for row in rows))
@@ -463,7 +461,7 @@ context = ["dataset", "view"]
 
     def test_an_image_of_both_is_in_one_pair(self):
         """Random features: "both" stands in two tables, and in no pair twice."""
-        study = os.path.join(self.scratch.name, "pairs.toml")
+        study = os.path.join(self.folder, "pairs.toml")
         with open(self.study, encoding="utf-8") as f:
             text = f.read()
         with open(study, "w", encoding="utf-8") as f:
@@ -474,9 +472,9 @@ context = ["dataset", "view"]
         random = np.random.default_rng(1)
         for name, rows in (("hospital", REFERENCE), ("boxes", ASKING)):
             for encoder in ("e", "far"):
-                write_features(os.path.join(self.scratch.name, f"{name}-{encoder}.h5"), [r[0] for r in rows],
+                write_features(os.path.join(self.folder, f"{name}-{encoder}.h5"), [r[0] for r in rows],
                                random.standard_normal((len(rows), 3)))
-        out = run_candor(study, os.path.join(self.scratch.name, "pairs.h5"))
+        out = run_candor(study, os.path.join(self.folder, "pairs.h5"))
         done = subprocess.run([os.environ["CANDOR"], "pairs", out, "--close", "e", "--far", "far", "--top", "0",
                                "--per-image", "0"], capture_output=True, text=True, check=True)
         pairs = [(r["context"], r["positive_image"], r["negative_image"])
@@ -486,13 +484,13 @@ context = ["dataset", "view"]
 
     def test_no_context_in_common_is_an_error(self):
         """Everything would be asked of the whole reference, which is in no figure."""
-        folder = os.path.join(self.scratch.name, "apart")
+        folder = os.path.join(self.folder, "apart")
         os.mkdir(folder)
         write_csv(os.path.join(folder, "boxes.csv"), ["image_id", "patient_id", "view", "f"],
                   (("q" + r[0], r[1], "XX", r[3]) for r in ASKING))
         write_features(os.path.join(folder, "boxes.h5"), ["q" + r[0] for r in ASKING], [r[4] for r in ASKING])
         for name in ("hospital.csv", "hospital.h5", "study.toml"):
-            shutil.copy(os.path.join(self.scratch.name, name), folder)
+            shutil.copy(os.path.join(self.folder, name), folder)
         study = os.path.join(folder, "study.toml")
         with open(study, encoding="utf-8") as f:
             text = f.read().replace('erased = "erased.h5"\n', "")

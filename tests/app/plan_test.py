@@ -14,7 +14,8 @@ import unittest
 import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks
+
 NUMBERS = ["start", "open", "audit_value", "audit_row", "build", "world", "counting", "draw", "sum", "pair", "tally", "rank",
            "retention", "summary", "overlap", "overlap_context", "write", "text"]
 OF_SEARCH = ["look", "look_row", "load", "product", "fill", "decide"]
@@ -26,9 +27,8 @@ COLUMNS = {
 WARNING = r"^warning: at (\d+) ranks? (.*)$"
 
 
-def candor(*words, ranks=None, cwd=None):
-    start = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] if ranks else []
-    return subprocess.run([*start, CANDOR, *words], capture_output=True, text=True, timeout=300, cwd=cwd)
+def candor(*words, ranks=1, cwd=None):
+    return subprocess.run(on_ranks(ranks, CANDOR, *words), capture_output=True, text=True, timeout=300, cwd=cwd)
 
 
 def profile_text(**seconds):
@@ -40,10 +40,10 @@ def profile_text(**seconds):
 
 
 class Case(unittest.TestCase):
-    def refused(self, code, message, *words, ranks=None):
+    def refused(self, code, message, *words, ranks=1):
         done = candor(*words, ranks=ranks)
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        said = [line for line in done.stderr.splitlines() if line.startswith("candor: error: ")]
+        said = errors_in(done)
         self.assertEqual(len(said), 1, done.stderr)
         self.assertIn(message, said[0])
 

@@ -14,7 +14,8 @@ import unittest
 import h5py
 import numpy as np
 
-CANDOR = os.environ["CANDOR"]
+from testing.program import CANDOR, errors_in, on_ranks, write_features, write_table
+
 STOPS = int(os.environ.get("CANDOR_TEST_STOPS", "8"))  # stops of the random test
 WAYS = ["kill the launcher", "kill a rank", "USR1 to all", "USR1 to a rank", "TERM to a rank", "INT to a rank"]
 
@@ -33,16 +34,14 @@ class Study:
         self.folder = folder
         draw = np.random.RandomState(5)
         labels = draw.rand(self.ROWS, 3) < (0.5, 0.2, 0.05)
-        with open(self.path("table.csv"), "w") as table:
-            table.write("image_id,patient_id,split,view,a,b,c\n")
-            for i, row in enumerate(labels):
-                table.write(f"i{i:05d},p{i // 2},test,{'AP' if i % 3 else 'PA'},{','.join(str(int(x)) for x in row)}\n")
+        ids = [f"i{i:05d}" for i in range(self.ROWS)]
+        write_table(self.path("table.csv"), "image_id,patient_id,split,view,a,b,c",
+                    ((ids[i], f"p{i // 2}", "test", "AP" if i % 3 else "PA", *map(int, row))
+                     for i, row in enumerate(labels)))
         for e, shift in (("one", 0.2), ("two", 0.5)):
             features = draw.standard_normal((self.ROWS, self.DIMENSION)).astype("f4")
             features[:, :3] += shift * labels
-            with h5py.File(self.path(f"{e}.h5"), "w") as f:
-                f["features"] = features
-                f["image_id"] = [b"i%05d" % i for i in range(self.ROWS)]
+            write_features(self.path(f"{e}.h5"), features, ids)
         with open(self.path("study.toml"), "w") as f:
             f.write("""
 [study]
@@ -76,9 +75,7 @@ context = ["view"]
         words = [CANDOR, "run", self.path("study.toml"), "-o", self.path(out), "--ablations"]
         if "--block" not in options:
             words += ["--block", "128"]
-        if ranks > 1:
-            words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks)] + words
-        return words + list(options)
+        return on_ranks(ranks, *words, *options)
 
     def run(self, ranks, *options, out="out.h5", **variables):
         return subprocess.run(self.words(ranks, *options, out=out), capture_output=True, text=True, timeout=120,
@@ -95,6 +92,27 @@ def rank_processes(job, ranks):
         return [job.pid]
     found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True, text=True)
     return [int(pid) for pid in found.stdout.split()]
+
+
+def of_process(pid, name):
+    try:
+        with open(f"/proc/{pid}/{name}") as f:
+            return f.read()
+    except FileNotFoundError:
+        return ""
+
+
+def is_candor(pid):
+    return of_process(pid, "comm").strip() == os.path.basename(CANDOR)
+
+
+def starts_mpi(pid):
+    return "/mca_" in of_process(pid, "maps")  # Open MPI has loaded components of its own
+
+
+def notes_signals(pid):
+    caught = [int(line.split()[1], 16) for line in of_process(pid, "status").splitlines() if line.startswith("SigCgt")]
+    return bool(caught) and bool(caught[0] >> (signal.SIGUSR1 - 1) & 1)
 
 
 def is_alive(pid):
@@ -149,6 +167,10 @@ class Resume(unittest.TestCase):
 
     def records(self):
         return sorted(glob.glob(self.study.path("out.h5.journal/*.records")), key=os.path.getsize)
+
+    def kept(self):
+        return sorted((path, os.path.getsize(path)) for ending in ("records", "checkpoint")
+                      for path in glob.glob(self.study.path(f"out.h5.journal/*.{ending}")))
 
     # ---- any moment, any way, any number of ranks
 
@@ -210,6 +232,33 @@ class Resume(unittest.TestCase):
         error = self.stop(3)
         self.assertEqual(error.count("candor: stopped on SIGUSR1"), 1, error)
 
+    def test_signals_are_heeded_from_the_start(self):
+        heeded = 0
+        for ranks in (1, 2):
+            for delay in (0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1):
+                job = self.study.start(ranks)
+                pids = []
+                while len(pids) < ranks or not all(map(is_candor, pids)):  # mpirun forwards to what it has started
+                    pids = rank_processes(job, ranks)
+                    self.assertIsNone(job.poll())
+                time.sleep(delay)
+                mpi_started = list(map(starts_mpi, pids))
+                noting = list(map(notes_signals, pids))
+                heeds = all(noting)
+                os.kill(job.pid, signal.SIGUSR1)
+                _, error = job.communicate(timeout=60)
+                with self.subTest(ranks=ranks, delay=delay, heeds=heeds):
+                    self.assertTrue(all(notes or not started for notes, started in zip(noting, mpi_started)))
+                    if heeds:
+                        heeded += 1
+                        self.assertIn(job.returncode, (0, 75), error)
+                    elif job.returncode not in (0, 75):  # the system was still loading the program
+                        self.assertEqual(glob.glob(self.study.path("out.h5*")), [])
+                    self.assertEqual(os.path.exists(self.study.path("out.h5")), job.returncode == 0)
+                    self.assertEqual(glob.glob(self.study.path("*.part")), [])
+                self.setUp()
+        self.assertGreater(heeded, 9)
+
     # ---- what a crash leaves
 
     def test_a_torn_tail_is_dropped(self):
@@ -224,6 +273,28 @@ class Resume(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assert_whole()
             os.remove(self.study.path("out.h5"))
+
+    def test_work_that_nobody_knows_the_origin_of_is_not_thrown_away(self):
+        self.stop(2)
+        begun, folder = self.study.path("out.h5.journal/begun-for"), self.study.path("out.h5.journal")
+        with open(begun, "rb") as f:
+            whole = f.read()
+        for damaged in (b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), None):
+            if damaged is None:
+                os.remove(begun)
+            else:
+                with open(begun, "wb") as f:
+                    f.write(damaged)
+            before = sorted(os.listdir(folder))
+            for done in (self.study.run(3), subprocess.run([CANDOR, "show", folder], capture_output=True, text=True)):
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertIn(f"{begun}: is missing or damaged", done.stderr)
+                self.assertEqual(len(errors_in(done)), 1)
+            self.assertEqual(sorted(os.listdir(folder)), before)
+        with open(begun, "wb") as f:
+            f.write(whole)
+        self.assertIn("going on from", self.study.run(2).stderr)
+        self.assert_whole()
 
     # ---- refusals
 
@@ -286,6 +357,9 @@ class Resume(unittest.TestCase):
             done = self.study.run(ranks, "--time-limit", "1s", "--set", "bootstrap.resamples=200000")
             self.assertEqual(done.returncode, 75, done.stderr)
             self.assertIn("stopped before the time limit; run the same command again", done.stderr)
+            # A limit that lets nothing be finished is told, since the same again would never end.
+            self.assertEqual("nothing more could be finished" in done.stderr, self.kept() == [], done.stderr)
+            shutil.rmtree(self.study.path("out.h5.journal"), ignore_errors=True)
             self.assertLess(time.monotonic() - start, 11)
         done = self.study.run(2, "--time-limit", "1:00:00", "--overwrite")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -296,11 +370,23 @@ class Resume(unittest.TestCase):
             self.assertIn("90s, 30m, 2h or 1:30:00", done.stderr)
 
     def test_the_limit_of_slurm_is_read(self):
-        done = self.study.run(2, SLURM_JOB_END_TIME=str(int(time.time() + 61)))
-        self.assertEqual(done.returncode, 75, done.stderr)
-        done = self.study.run(2, SLURM_JOB_END_TIME=str(int(time.time() + 3600)))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        def run(left, *options):
+            return self.study.run(2, *options, SLURM_JOB_END_TIME=str(int(time.time() + left)))
+
+        # However near it is, something gets done before it, and at last all of it.
+        for _ in range(100):
+            before = self.kept()
+            done = run(6)
+            if done.returncode == 0:
+                break
+            self.assertEqual(done.returncode, 75, done.stderr)
+            self.assertEqual("nothing more could be finished" in done.stderr, self.kept() == before, done.stderr)
         self.assert_whole()
+        # One that is far, or past, since the job was given more time, changes nothing.
+        for left in (3600, -5):
+            done = run(left, "--overwrite")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assert_whole()
 
     # ---- two runs
 

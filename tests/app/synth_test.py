@@ -14,15 +14,12 @@ import h5py
 import numpy as np
 
 from reference.agreement import run_candor
+from testing.program import CANDOR, errors_in, on_ranks
 
-CANDOR = os.environ["CANDOR"]
 
 
 def candor(*words, ranks=1):
-    command = [CANDOR, *words]
-    if ranks > 1:
-        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *command]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+    return subprocess.run(on_ranks(ranks, CANDOR, *words), capture_output=True, text=True, timeout=600)
 
 
 def files_of(folder):
@@ -55,7 +52,7 @@ class Synth(unittest.TestCase):
         self.assertEqual((differing, errors), ([], []))
 
     def assert_fails(self, done, code, *words):
-        lines = [line for line in done.stderr.splitlines() if line.startswith("candor: error:")]
+        lines = errors_in(done)
         self.assertEqual(len(lines), 1, done.stderr)
         for word in words:
             self.assertIn(word, lines[0])

@@ -14,6 +14,7 @@
 #include "candor/campaign/selection_mpi.hpp"
 #include "candor/neighbors/memory_rows.hpp"
 #include "made_heads.hpp"
+#include "shared_journal.hpp"
 
 using namespace candor;
 using namespace candor::testing;
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
     const std::string expected = bytes_of(detect(none, never, 1, opened).table);
     BOOST_TEST(!expected.empty());
     for (const std::int64_t first : {0, 1}) {
-        const SharedDirectory folder;
+        const SharedJournal folder;
         std::int64_t total[] = {0};
         bool done = false;
         for (std::int64_t turn = 0; !done; ++turn) {

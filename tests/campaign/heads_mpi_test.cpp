@@ -26,7 +26,7 @@
 #include "definition.hpp"
 #include "made_heads.hpp"
 #include "made_study.hpp"
-#include "store/temporary.hpp"
+#include "shared_journal.hpp"
 
 using namespace candor;
 using namespace candor::testing;
@@ -96,8 +96,8 @@ const std::string& text(const store::ResultTable& table, const char* column, std
 BOOST_AUTO_TEST_SUITE(heads_mpi)
 
 BOOST_AUTO_TEST_CASE(every_training_is_done_once_with_the_bits_it_has_alone) {
-    // 3 encoders x 2 datasets and 2 encoders x 1, two kinds, two members.
-    BOOST_TEST_REQUIRE(made_heads().all.size() == (3 * 2 + 2 * 1) * 2 * 2);
+    // 3 encoders x 2 datasets and 2 encoders x 1; of the linear kind two members, of the hidden one the head.
+    BOOST_TEST_REQUIRE(made_heads().all.size() == (3 * 2 + 2 * 1) * (2 + 1));
     for (const int threads : {1, 2, 3}) {
         ResultJournal none;
         parallel::StopRequest never;
@@ -119,9 +119,10 @@ BOOST_AUTO_TEST_CASE(a_result_comes_back_from_bytes_and_not_from_a_part_of_them)
 
 // Stopped again and again, wherever rows are read, what was finished is not trained again.
 BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_goes_on_with_the_same_bits) {
+    std::size_t stops = 0;
     for (const std::int64_t first : {0, 2}) {
-        const SharedDirectory folder;
-        std::size_t turn = 0, stops = 0;
+        const SharedJournal folder;
+        std::size_t turn = 0;
         for (bool done = false; !done; ++turn) {
             BOOST_TEST_REQUIRE(turn < 100);
             campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
@@ -154,11 +155,11 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_goes_on_with_the_same_bits) {
                 ++stops;
             }
         }
-        BOOST_TEST(stops > 0);
         world().barrier();
-        BOOST_TEST(std::filesystem::is_empty(folder.output() + ".journal"));
+        BOOST_TEST(std::filesystem::is_empty(folder.folder()));
         world().barrier();
     }
+    BOOST_TEST(stops > 0);
 }
 
 // A training that is ended after any epoch goes on there, with the bits of one that was not.
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_training_goes_on_where_it_was) {
 
 // What is kept of a training counts on one kind of processor and for one study, and goes when it is done.
 BOOST_AUTO_TEST_CASE(checkpoints_of_trainings_are_read_and_removed) {
-    const SharedDirectory folder;
+    const SharedJournal folder;
     campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
     ResultJournal results(journal);
     const std::string rank = "-" + std::to_string(world().rank());
@@ -205,9 +206,9 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_trainings_are_read_and_removed) {
     results.keep_checkpoint(name, "second");
     BOOST_TEST((results.checkpoint(name) == std::optional<std::string>("second")));
     BOOST_TEST(!results.checkpoint(campaign::file_name_of(made_heads().all.front().job) + rank));
-    std::filesystem::remove(folder.output() + ".journal/" + name + ".training");
+    std::filesystem::remove(folder.folder() + "/" + name + ".training");
     {
-        store::JournalWriter writer(folder.output() + ".journal/" + name + ".training", journal.identity());
+        store::JournalWriter writer(folder.folder() + "/" + name + ".training", journal.identity());
         ByteWriter other;
         other.put(std::string("another core"));
         other.put(std::string("third"));
@@ -219,7 +220,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_trainings_are_read_and_removed) {
     BOOST_TEST(!results.checkpoint(name));
     results.keep_checkpoint(name, "left");
     journal.remove(world());
-    BOOST_TEST(std::filesystem::is_empty(folder.output() + ".journal"));
+    BOOST_TEST(std::filesystem::is_empty(folder.folder()));
     world().barrier();
     ResultJournal none;
     none.keep_checkpoint(name, "nowhere");
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_trainings_are_read_and_removed) {
 
 // Results of another kind of processor are as if they were not there.
 BOOST_AUTO_TEST_CASE(heads_of_another_processor_are_trained_again) {
-    const SharedDirectory folder;
+    const SharedJournal folder;
     for (const bool other : {true, false}) {
         campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
         store::JournalWriter writer(journal.results_file(), journal.identity());

@@ -1,32 +1,18 @@
 #pragma once
 
-// Heads of the made study, each trained alone, and what tests of what ranks do together need.
+// Heads of the made study, each trained alone.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "candor/base/log.hpp"
 #include "candor/campaign/head_work.hpp"
 #include "candor/campaign/heads_mpi.hpp"
-#include "candor/campaign/search_journal_mpi.hpp"
 #include "candor/linalg/gemm.hpp"
-#include "candor/parallel/communicator.hpp"
 #include "made_study.hpp"
-#include "store/temporary.hpp"
 
 namespace candor::testing {
-
-inline parallel::Communicator world() {
-    return parallel::Communicator::world();
-}
-
-inline const Log silent(Verbosity::quiet, false);
-inline const campaign::JournalIdentity ours{"0.1", "a study", "aa 1 a.h5\n", false};
 
 /// The made study with drawn splits: every row is in the pool, a share of the patients is learnt from. What
 /// every training gives is known from training each alone.
@@ -88,22 +74,5 @@ inline const MadeHeads& made_heads() {
     static const MadeHeads one;
     return one;
 }
-
-/// A folder of rank 0's that all ranks use, with a journal in it.
-class SharedDirectory {
-  public:
-    SharedDirectory() {
-        if (world().rank() == 0) own_ = std::make_unique<TemporaryDirectory>();
-        output_ = world().broadcast(own_ ? own_->file("out.h5") : std::string());
-        if (own_) std::filesystem::create_directory(output_ + ".journal");
-        world().barrier();
-    }
-    ~SharedDirectory() { world().barrier(); }
-    const std::string& output() const { return output_; }
-
-  private:
-    std::unique_ptr<TemporaryDirectory> own_;
-    std::string output_;
-};
 
 }  // namespace candor::testing

@@ -16,7 +16,7 @@
 #include "candor/parallel/session.hpp"
 #include "definition.hpp"
 #include "made_study.hpp"
-#include "store/temporary.hpp"
+#include "shared_journal.hpp"
 
 using namespace candor;
 using namespace candor::testing;
@@ -26,32 +26,6 @@ using campaign::Search;
 using campaign::SearchJournal;
 
 namespace {
-
-parallel::Communicator world() {
-    return parallel::Communicator::world();
-}
-
-const Log silent(Verbosity::quiet, false);
-const JournalIdentity ours{"0.1", "a study", "aa 1 a.h5\nbb 2 b.h5\n", false};
-
-/// A folder of rank 0's that all ranks use.
-class SharedDirectory {
-  public:
-    SharedDirectory() {
-        if (world().rank() == 0) own_ = std::make_unique<TemporaryDirectory>();
-        output_ = world().broadcast(own_ ? own_->file("out.h5") : std::string());
-        if (own_) std::filesystem::create_directory(output_ + ".journal");
-        world().barrier();
-    }
-    ~SharedDirectory() { world().barrier(); }
-
-    const std::string& output() const { return output_; }
-    std::string journal(const std::string& name) const { return output_ + ".journal/" + name; }
-
-  private:
-    std::unique_ptr<TemporaryDirectory> own_;
-    std::string output_;
-};
 
 /// Rows that ask to stop after they were read so many times.
 class StoppingRows : public neighbors::RowSource {
@@ -83,7 +57,7 @@ const Made& made() {
 
 /// One run: goes on from the journal; this rank is asked to stop after `reads` reads (-1: never).
 /// @returns whether it came to its end; what it found is then as the definition says.
-bool run(const SharedDirectory& folder, const neighbors::SearchOptions& options, std::int64_t reads,
+bool run(const SharedJournal& folder, const neighbors::SearchOptions& options, std::int64_t reads,
          std::size_t turn, std::int64_t& searched) {
     const auto& study = made().inputs.study;
     SearchJournal journal(world(), folder.output(), ours, options.block_rows, false, silent);
@@ -135,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_search_that_is_stopped_again_and_again_finds_the_same) {
     for (const std::int64_t panel : {7, 30, 4096}) {
         for (const std::int64_t memory : {0, 1}) {
             for (const std::int64_t reads : {0, 3, 17, 40}) {
-                const SharedDirectory folder;
+                const SharedJournal folder;
                 const neighbors::SearchOptions options{5, 1, panel, memory};
                 std::int64_t searches = 0;
                 std::size_t turn = 0;
@@ -151,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_search_that_is_stopped_again_and_again_finds_the_same) {
                 if (all_searches < 0) all_searches = searches;
                 BOOST_TEST(searches == all_searches);
                 world().barrier();
-                BOOST_TEST(std::filesystem::is_empty(folder.journal("")));
+                BOOST_TEST(std::filesystem::is_empty(folder.folder()));
                 world().barrier();
             }
         }
@@ -160,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_search_that_is_stopped_again_and_again_finds_the_same) {
 }
 
 BOOST_AUTO_TEST_CASE(a_journal_is_gone_on_with_only_for_what_it_was_begun_for) {
-    const SharedDirectory folder;
+    const SharedJournal folder;
     { SearchJournal(world(), folder.output(), ours, 64, false, silent); }
     const auto refusal = [&](const JournalIdentity& other) -> std::string {
         try {
@@ -188,6 +162,45 @@ BOOST_AUTO_TEST_CASE(a_journal_is_gone_on_with_only_for_what_it_was_begun_for) {
     const SearchJournal anew(world(), folder.output(), {"0.2", "", "", false}, 512, true, silent);
     BOOST_TEST(anew.block_rows() == 512);
     BOOST_TEST(!anew.goes_on());
+}
+
+// Without its begun-for, whole, nobody knows what finished work is of: it is neither used nor thrown away.
+BOOST_AUTO_TEST_CASE(work_of_unknown_origin_is_kept_and_not_gone_on_with) {
+    const std::vector<neighbors::Encounter> met = {{0, 0}};
+    for (const bool missing : {true, false}) {
+        const SharedJournal folder;
+        const std::string begun = folder.folder() + "/" + campaign::begun_for;
+        const auto spoil = [&] {
+            world().barrier();
+            if (world().rank() == 0 && missing) std::filesystem::remove(begun);
+            if (world().rank() == 0 && !missing)
+                std::filesystem::resize_file(begun, std::filesystem::file_size(begun) - 1);
+            world().barrier();
+        };
+        // Begun and ended before anything was kept: there is nothing to lose.
+        { const SearchJournal nothing(world(), folder.output(), ours, 64, false, silent); }
+        spoil();
+        {
+            SearchJournal journal(world(), folder.output(), ours, 64, false, silent);
+            BOOST_TEST(!journal.goes_on());
+            journal.kept(Search::matched, 0, met, {});
+        }
+        spoil();
+        if (world().rank() == 0) {
+            BOOST_CHECK_EXCEPTION(SearchJournal(world(), folder.output(), ours, 64, false, silent),
+                                  MachineError,
+                                  [&](const MachineError& error) { return error.subject() == begun; });
+        } else {
+            BOOST_CHECK_THROW(SearchJournal(world(), folder.output(), ours, 64, false, silent),
+                              parallel::Echo);
+        }
+        world().barrier();
+        BOOST_TEST(campaign::journal_names(folder.folder()).size() ==
+                   static_cast<std::size_t>(world().size()));
+        world().barrier();
+        const SearchJournal anew(world(), folder.output(), ours, 64, true, silent);
+        BOOST_TEST(!anew.goes_on());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,6 +37,24 @@ BOOST_AUTO_TEST_CASE(a_weight_without_gradient_decays_by_the_known_steps) {
     }
 }
 
+// Faults 21: with a gradient of 0.1 the decay disappears in it; decoupled it would not, and end at
+// 0.9989999001.
+BOOST_AUTO_TEST_CASE(the_decay_is_part_of_the_gradient) {
+    Weights weights(1, 1);
+    weights.step({0.1F}, 1);
+    BOOST_TEST(std::abs(weights.w[0] - 0.9990000000999) <= 0x1p-25 + 1e-12);
+}
+
+// Where the gradient is as small as epsilon, it matters where that stands: after the first step, which both
+// moments enter as g, rate x g / (g + epsilon) is gone. A weight of 2^-10 is held to 2^-34, the step of 0.001
+// to a few roundings: all below 1e-9. Decoupled decay would leave 2^-10 (1 - 1e-7).
+BOOST_AUTO_TEST_CASE(epsilon_stands_outside_the_root) {
+    Weights weights(1, 0x1p-10F);
+    weights.step({0}, 1);
+    const double g = 1e-4 * 0x1p-10;
+    BOOST_TEST(std::abs(weights.w[0] - (0x1p-10 - 0.001 * g / (g + 1e-8))) <= 0x1p-34 + 6 * 0.001 * 0x1p-24);
+}
+
 // Against the formula in double; a step of about 0.001 is computed with a few roundings of 2^-24 each.
 BOOST_AUTO_TEST_CASE(many_steps_follow_the_formula) {
     const Stream stream(9, "adam", 0);

@@ -204,6 +204,27 @@ BOOST_AUTO_TEST_CASE(areas_are_those_of_the_curves) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(curves_are_those_of_the_scores_and_none_is_below_the_oracle) {
+    Rows rows(90);
+    for (std::int64_t i = 0; i < 90; ++i) rows.set(5, i, std::nan(""));
+    const RiskCurves curves = risk_curves(rows.scores.view(), rows.errs);
+    const double errors = static_cast<double>(std::ranges::count(rows.errs, std::int8_t{1}));
+    for (std::size_t s = 0; s < detection_scores; ++s) {
+        BOOST_CHECK_EQUAL(std::isnan(curves.of[s][0]), s == 5);
+        if (s == 5) continue;
+        const stats::RiskCoverage curve(rows.scores.row(static_cast<std::int64_t>(s)), rows.errs,
+                                        rows.patient);
+        BOOST_CHECK(std::ranges::equal(curves.of[s], curve.curve(20)));
+        BOOST_CHECK_EQUAL(curves.of[s][19], errors / 90);
+        for (std::size_t i = 0; i < risk_points; ++i) BOOST_CHECK_GE(curves.of[s][i], curves.oracle[i]);
+    }
+    for (std::size_t i = 0; i < risk_points; ++i) {
+        const double covered = std::ceil(90 * static_cast<double>(i + 1) / 20);
+        BOOST_CHECK_SMALL(curves.oracle[i] - std::max(0.0, covered - (90 - errors)) / covered, 1e-15);
+    }
+    BOOST_CHECK(std::isnan(risk_curves(Matrix<double>(8, 0).view(), {}).oracle[3]));
+}
+
 BOOST_AUTO_TEST_CASE(gaps_over_cells_are_counted) {
     const double nan = std::nan("");
     const std::vector<Estimate> gaps{

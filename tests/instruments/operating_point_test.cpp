@@ -43,6 +43,16 @@ BOOST_AUTO_TEST_CASE(positives_that_tie_are_found_together) {
     BOOST_TEST(of({0.0, -0.0, -1}, 0.5).found == 2);  // both zeros are one value
 }
 
+// Faults 19: with ties a sensitivity of 0.8 may be out of reach; the one that is reached is told.
+BOOST_AUTO_TEST_CASE(no_point_is_told_that_no_threshold_reaches) {
+    const OperatingPoint reached = of({0.9, 0.8, 0.7, 0.7, 0.1});
+    BOOST_TEST(reached.threshold == 0.7);
+    BOOST_TEST(reached.sensitivity() == 0.8);
+    const OperatingPoint beyond = of({0.9, 0.7, 0.7, 0.7, 0.7});
+    BOOST_TEST(beyond.threshold == 0.7);
+    BOOST_TEST(beyond.sensitivity() == 1);
+}
+
 // The definition itself, over every value that could be the threshold.
 BOOST_AUTO_TEST_CASE(agrees_with_trying_every_threshold) {
     const Stream stream(5, "operating point", 0);

@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(a_signal_to_one_rank_stops_all) {
         BOOST_TEST(work(stop));
         const std::string said = std::string("stopped on ") + name;
         BOOST_CHECK_EXCEPTION(stop.rendezvous(), Stopped, [&said](const Stopped& stopped) {
-            return stopped.what() == said && stopped.code() == ExitCode::interrupted;
+            return stopped.what() == said && stopped.code() == ExitCode::interrupted &&
+                   !stopped.time_was_up();
         });
     }
 }
@@ -68,11 +69,26 @@ BOOST_AUTO_TEST_CASE(signals_to_several_ranks_are_one_stop) {
     again.close();
 }
 
+// As while MPI starts.
+BOOST_AUTO_TEST_CASE(signals_noted_before_the_watch_count_and_no_longer_after_it) {
+    parallel::note_signals();
+    if (world().rank() == 0) std::raise(SIGTERM);
+    {
+        StopRequest stop(world());
+        BOOST_TEST(work(stop));
+        BOOST_CHECK_THROW(stop.rendezvous(), Stopped);
+    }
+    StopRequest again(world());
+    BOOST_CHECK_NO_THROW(again.rendezvous());
+    again.close();
+    for (const int number : {SIGUSR1, SIGTERM, SIGINT}) std::signal(number, SIG_DFL);
+}
+
 BOOST_AUTO_TEST_CASE(time_runs_out) {
     StopRequest stop(world(), StopRequest::Clock::now() + std::chrono::milliseconds(30));
     BOOST_TEST(work(stop));
     BOOST_CHECK_EXCEPTION(stop.rendezvous(), Stopped, [](const Stopped& stopped) {
-        return std::string(stopped.what()) == "stopped before the time limit";
+        return std::string(stopped.what()) == "stopped before the time limit" && stopped.time_was_up();
     });
 }
 

@@ -1,13 +1,13 @@
 """Runs the program on a study and compares everything it wrote with the reference."""
 
 import math
-import os
 import subprocess
 
 import h5py
 import numpy as np
 
 from reference import candor_reference as reference
+from testing.program import CANDOR, on_ranks
 
 # Integers are compared exactly. Ratios of integers below 2^53 differ by the rounding of one or two divisions;
 # means over findings, interpolated quantiles and Benjamini-Hochberg add a handful of roundings of numbers up
@@ -48,22 +48,20 @@ def cosine_tolerance(dimension):
 
 def run_candor(study, out, *options, ranks=1):
     """The program's results file of a study; its messages on failure."""
-    command = [os.environ["CANDOR"], "run", study, "-o", out, *options]
-    if ranks > 1:
-        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *command]
+    command = on_ranks(ranks, CANDOR, "run", study, "-o", out, *options)
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise AssertionError(f"{' '.join(command)}\nexit {done.returncode}\n{done.stderr}")
     return out
 
 
-def read_table(file, name):
-    """{key: {column: value}} in the file's order, text decoded."""
+def read_table(file, name, keys=None):
+    """{key: {column: value}} in the file's order, text decoded; the key by those columns."""
     rows = {}
     for record in file[f"tables/{name}"][:]:
         row = {column: record[column].decode() if record.dtype[column].kind == "S" else record[column].item()
                for column in record.dtype.names}
-        key = tuple(row[column] for column in TEXT_KEYS[name])
+        key = tuple(row[column] for column in keys or TEXT_KEYS[name])
         assert key not in rows, f"{name}: {key} stands there twice"
         rows[key] = row
     return rows

@@ -77,6 +77,31 @@ def aurc(score, wrong, times):
     return np.array(out)
 
 
+def risks(score, wrong, points):
+    """Risk at coverages 1/points .. 1: a tied row is wrong as often as its block."""
+    order = np.argsort(score, kind="stable")
+    expected = np.array([wrong[score == s].mean() for s in score[order]])
+    covered = [-(-len(score) * i // points) for i in range(1, points + 1)]
+    return (np.cumsum(expected) / np.arange(1, len(score) + 1))[np.array(covered) - 1]
+
+
+def risk_rows(heads, thresholds, points):
+    """{(level, encoder, score, point): mean risk of the cells}."""
+    curves = {}
+    for dataset, of in heads.items():
+        for e, encoder in enumerate(of.encoders):
+            for f, finding in enumerate(of.findings):
+                t = thresholds[encoder, dataset, finding]
+                score, label = scores_of(of, e, f, t), of.label[f, of.test]
+                takes = ~np.isnan(label) & ~np.isnan(score[0])
+                wrong = ((of.of["z_linear"][e, f, of.test] >= t) != (label == 1))[takes]
+                by_name = dict(zip(SCORES, score[:, takes])) | {"oracle": wrong.astype(float)}
+                for name, values in by_name.items():
+                    for group in (("encoder", encoder, name), ("task", "", name)):
+                        curves.setdefault(group, []).append(risks(values, wrong, points))
+    return {(*group, i + 1): risk for group, of in curves.items() for i, risk in enumerate(np.mean(of, axis=0))}
+
+
 def estimate(replicates, confidence):
     low, high, valid = interval(replicates[1:], confidence)
     return float(replicates[0]), low, high, valid

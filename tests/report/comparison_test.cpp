@@ -4,31 +4,26 @@
 #include <cmath>
 
 #include "candor/report/table_columns.hpp"
+#include "candor/store/table_rows.hpp"
 
 namespace candor::report {
 
 namespace {
 
 struct Row {
-    const char* encoder;
-    double d, low, high;
+    std::string encoder;
+    double d = 0, low = 0, high = 0;
 };
 
 store::ResultTable tasks_of(const std::vector<Row>& rows) {
-    store::ResultTable table{"tasks", {}};
-    auto& task = table.texts("task");
-    auto& encoder = table.texts("encoder");
-    auto& level = table.texts("level");
-    auto& d = table.reals("d");
-    auto& low = table.reals("d_low");
-    auto& high = table.reals("d_high");
-    for (const Row& row : rows) {
-        task.emplace_back("t");
-        encoder.emplace_back(row.encoder);
-        level.emplace_back("micro");
-        d.push_back(row.d), low.push_back(row.low), high.push_back(row.high);
-    }
-    return table;
+    return store::table_of("tasks", rows, [](store::TableRows& into, const Row& row) {
+        into.put("task", std::string("t"));
+        into.put("encoder", row.encoder);
+        into.put("level", std::string("micro"));
+        into.put("d", row.d);
+        into.put("d_low", row.low);
+        into.put("d_high", row.high);
+    });
 }
 
 }  // namespace
@@ -61,6 +56,13 @@ BOOST_AUTO_TEST_CASE(each_change_by_its_name) {
     BOOST_TEST(texts(table, "encoder").back() == "b alone");
     BOOST_TEST(reals(table, "difference")[1] == .3 - .2);
     BOOST_TEST(std::isnan(reals(table, "difference").back()));
+}
+
+BOOST_AUTO_TEST_CASE(tables_without_rows_still_have_their_columns) {
+    const auto table = compare_rates(tasks_of({}), tasks_of({}));
+    BOOST_TEST(table.rows() == 0);
+    BOOST_TEST(table.columns.size() == 11u);  // three keys, six of rates, the difference and the change
+    BOOST_TEST(texts(table, "change").empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

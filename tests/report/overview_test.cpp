@@ -278,6 +278,17 @@ BOOST_AUTO_TEST_CASE(best_and_chance) {
                std::string::npos);
     BOOST_TEST(sentence(1, NAN).find("30.4], below chance. The") != std::string::npos);
     BOOST_TEST(sentence(0, 0).find("30.4], not below chance. The") != std::string::npos);
+
+    Maker alike = small_study();
+    auto& columns = alike.overview.panels.columns;
+    const auto& statistics = std::get<std::vector<std::string>>(columns[2].values);
+    const auto best = static_cast<std::size_t>(std::ranges::find(statistics, "best") - statistics.begin());
+    for (const std::size_t c : {5, 6, 7}) std::get<std::vector<double>>(columns[c].values)[best] = 0;
+    BOOST_TEST(
+        lines_with(format_overview(alike.overview, 400), "The best of")
+            .at(0)
+            .find("at 0.0 [0.0, 0.0], below chance, though its resamples are all alike and the interval says "
+                  "nothing.") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_family_that_can_reject_nothing) {

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from cluster import wait_until
 from submitted import CANDOR, SITE, SOURCE, SUBMIT, Jobs, main
@@ -88,15 +89,18 @@ class Chain(Jobs):
         self.assertIn("waiting for the run", self.log(out))
 
     def test_a_run_that_gets_nowhere_is_not_repeated_for_ever(self):
-        program = os.path.join(self.scratch, "killed")
-        with open(program, "w") as f:
-            f.write(f'#!/bin/sh\n[ "$1" != run ] || kill -9 $$\nexec "{CANDOR}" "$@"\n')
-        os.chmod(program, 0o755)
-        out = os.path.join(self.scratch, "nowhere")
-        jobs = self.submit(WDBC, out, site=f"CANDOR_PROGRAM='{program}'\n")
-        self.assert_states(jobs, "COMPLETED", "FAILED", "CANCELLED", out=out)
-        self.assertEqual(self.slurm.job(jobs[1])["Restarts"], "1")
-        self.assertIn("nothing was kept twice in a row", self.log(out))
+        warn = 'scancel --batch --signal=USR1 "$SLURM_JOB_ID"; exec sleep 60'  # as where there is too little time
+        for name, instead, restarts, message in (("killed", "kill -9 $$", "1", "nothing was kept twice in a row"),
+                                                 ("warned", warn, "2", "warned 3 times in a row before anything")):
+            program = os.path.join(self.scratch, name)
+            with open(program, "w") as f:
+                f.write(f'#!/bin/sh\n[ "$1" != run ] || {{ {instead}; }}\nexec "{CANDOR}" "$@"\n')
+            os.chmod(program, 0o755)
+            out = os.path.join(self.scratch, name + " and nowhere")
+            jobs = self.submit(WDBC, out, site=f"CANDOR_PROGRAM='{program}'\n")
+            self.assert_states(jobs, "COMPLETED", "FAILED", "CANCELLED", out=out)
+            self.assertEqual(self.slurm.job(jobs[1])["Restarts"], restarts)
+            self.assertIn(message, self.log(out))
 
     def test_what_cannot_be_submitted(self):
         self.assertIn("no such study", self.submit(WDBC + "x", self.scratch, code=2))
@@ -114,6 +118,23 @@ class Chain(Jobs):
         self.assertIn("nothing of the study was submitted", self.submit(WDBC, out, site="CANDOR_NODES=3\n", code=4))
         self.assertEqual(os.listdir(out), [])
         wait_until(lambda: self.slurm.run("squeue", "-h").stdout == "", 20, "an empty queue")
+
+    def test_of_two_that_submit_at_once_one_does(self):
+        out = os.path.join(self.scratch, "at once")
+        site = os.path.join(self.scratch, "at once.env")
+        with open(site, "w") as f:
+            f.write(SITE)
+        with ThreadPoolExecutor() as pool:
+            done = list(pool.map(lambda _: self.slurm.run(SUBMIT, WDBC, out, variables={"CANDOR_SITE": site}), range(4)))
+        self.assertEqual(sorted(one.returncode for one in done), [0, 2, 2, 2], [one.stderr for one in done])
+        for one in done:
+            if one.returncode:
+                self.assertRegex(one.stderr, "another submit.sh is at it|is still in the queue")
+        with open(os.path.join(out, "submitted.txt")) as f:
+            jobs = f.read().split()[2:]
+        self.assertEqual(len(jobs), 3)
+        self.assert_states(jobs, "COMPLETED", "COMPLETED", "COMPLETED", out=out)
+        self.assertEqual(len([name for name in os.listdir(out) if name.endswith(".out")]), 3)
 
     def test_steps_without_pmix_are_refused(self):
         out = os.path.join(self.scratch, "none.h5")

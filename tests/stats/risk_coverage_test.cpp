@@ -91,6 +91,35 @@ BOOST_AUTO_TEST_CASE(ties_are_the_mean_of_all_orders) {
     }
 }
 
+// With a point for each row the curve's mean is AURC; with fewer points it is read at the rows they reach.
+BOOST_AUTO_TEST_CASE(curves_at_some_coverages) {
+    const Rows four = without_patients({1, 2, 3, 4}, {0, 0, 1, 1});
+    const std::vector<double> each{0, 0, 1.0 / 3, 0.5}, three{0, 1.0 / 3, 0.5};  // of 2, 3, 4 rows
+    BOOST_CHECK(curve(four).curve(4) == each);
+    BOOST_CHECK(curve(four).curve(3) == three);
+    // Two ties of one error: half an error is expected in the first.
+    const std::vector<double> tied{0.5, 0.5, 1.0 / 3};
+    BOOST_CHECK(curve(without_patients({1, 1, 2}, {0, 1, 0})).curve(3) == tied);
+    BOOST_CHECK(curve(without_patients({5}, {1})).curve(3) == std::vector<double>({1, 1, 1}));
+    BOOST_CHECK(curve({}).curve(3).empty());
+    BOOST_CHECK_EXCEPTION(curve(four).curve(0), InternalError, says("0 points"));
+    const Stream stream(13, "curve", 0);
+    for (std::uint64_t c = 0; c < 40; ++c) {
+        const std::uint64_t n = 1 + stream.below(200 * c, 60);
+        Rows rows;
+        for (std::uint64_t i = 0; i < n; ++i) {
+            rows.score.push_back(static_cast<double>(stream.below(200 * c + 2 * i + 1, 9)));
+            rows.wrong.push_back(static_cast<std::int8_t>(stream.below(200 * c + 2 * i + 2, 2)));
+            rows.patient.push_back(0);
+        }
+        const std::vector<double> risks = curve(rows).curve(static_cast<std::int64_t>(n));
+        BOOST_REQUIRE_EQUAL(risks.size(), n);
+        const double mean = std::accumulate(risks.begin(), risks.end(), 0.0) / static_cast<double>(n);
+        // At most 60 sums of numbers up to 1 on either side, and differences of harmonic numbers up to 5.
+        BOOST_CHECK_SMALL(mean - curve(rows).observed(), 60 * 8 * eps);
+    }
+}
+
 // A resample is the rows written out as often as they are drawn.
 BOOST_AUTO_TEST_CASE(resamples_are_rows_drawn_again_and_again) {
     const std::int64_t patients = 7, resamples = 50;

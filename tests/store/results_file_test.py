@@ -1,7 +1,6 @@
 """A results file is the same bytes at any rank count and through either MPI-IO layer, and h5py reads it."""
 
 import os
-import shutil
 import subprocess
 import tempfile
 import unittest
@@ -9,14 +8,15 @@ import unittest
 import h5py
 import numpy as np
 
+from testing.program import on_ranks
+
 PROGRAM = os.path.join(os.environ["CANDOR_BUILD"], "tests", "test_store_mpi")
 
 
 def write_sample(path, ranks, layer):
     environment = dict(os.environ, CANDOR_TEST_RESULTS=path, OMPI_MCA_io=layer)
     subprocess.run(
-        [shutil.which("mpirun"), "--oversubscribe", "--bind-to", "none", "-np", str(ranks), PROGRAM,
-         "--run_test=store_results_file_mpi/sample_for_comparison"],
+        on_ranks(ranks, PROGRAM, "--run_test=store_results_file_mpi/sample_for_comparison"),
         env=environment, check=True, timeout=100, stdout=subprocess.DEVNULL)
 
 

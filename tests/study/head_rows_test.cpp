@@ -150,6 +150,16 @@ BOOST_AUTO_TEST_CASE(a_table_without_splits_is_divided_by_patient) {
     BOOST_TEST(patients[0].size() + patients[1].size() + patients[2].size() == 1500u);
 }
 
+// The first rows in key order hold patients of every part in their shares, though each image is a patient.
+BOOST_AUTO_TEST_CASE(a_pool_of_few_rows_has_its_share_of_test_rows) {
+    std::string csv = "image_id,edema\n";
+    for (int i = 0; i < 4000; ++i) csv += "i" + std::to_string(i) + ',' + std::to_string(i % 2) + '\n';
+    const Made made = make(csv, "split = [0.6, 0.1, 0.3]\n", "", "rows = 1000\n");
+    BOOST_TEST(made.pool.rows() == 1000);
+    // Four standard deviations of a binomial share.
+    BOOST_TEST(std::abs(static_cast<double>(made.rows.test.size()) - 300) < 4 * std::sqrt(1000 * 0.3 * 0.7));
+}
+
 BOOST_AUTO_TEST_CASE(leaking_patients_are_not_trained_on) {
     const std::string csv =
         "image_id,patient_id,split,edema\na,1,train,1\nb,2,train,0\nc,2,test,1\nd,3,test,0\ne,4,train,1\nf,4,"

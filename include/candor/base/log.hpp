@@ -32,7 +32,8 @@ class Log {
 class Progress {
   public:
     /// @param total work in any unit, e.g. flops.
-    Progress(const Log& log, std::string what, double total);
+    /// @param unit where given, how many of them a second are shown, e.g. "images".
+    Progress(const Log& log, std::string what, double total, std::string unit = {});
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -41,7 +42,7 @@ class Progress {
 
   private:
     const Log& log_;
-    std::string what_;
+    std::string what_, unit_;
     double total_, done_ = 0;
     bool terminal_, drawn_ = false;
     std::chrono::steady_clock::time_point start_, last_;

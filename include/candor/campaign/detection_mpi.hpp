@@ -1,7 +1,7 @@
 #pragma once
 
-/// Failure detection over ranks (METHODS 9): the scores of each linear head's test rows, and the table
-/// `detection`.
+/// Failure detection over ranks (METHODS 9): the scores of each linear head's test rows, and the tables
+/// `detection` and `risk_coverage`.
 
 #include <cstdint>
 #include <functional>
@@ -36,6 +36,7 @@ struct ScoredHeads {
 struct DetectionResults {
     std::vector<ScoredHeads> here;     ///< those of this rank, ascending
     store::ResultTable table;          ///< rank 0's, as are
+    store::ResultTable risk;           ///< `risk_coverage`, and
     std::vector<TestFamily> families;  ///< "impurity less SCORE", a task
 };
 
@@ -46,7 +47,8 @@ OpenScored scored_rows_from_files(const Inputs& inputs, const std::vector<TaskWo
 
 /// Scores every linear head and counts: level "cell" (encoder, dataset, finding), and pooled over cells
 /// "encoder", "dataset", "context" and "task", a row a score each. Rows without k training rows of their
-/// context take no part, for any score.
+/// context take no part, for any score. Risk-coverage curves are those of the cells, whose means over an
+/// encoder's and over the task's cells are told.
 /// @param trained  as train_heads_mpi leaves it. @param dimensions  feature columns by encoder of the study
 /// @param memory   bytes that the rank may hold; 0: no bound
 /// @param journal  keeps what looks at features; the rest takes seconds

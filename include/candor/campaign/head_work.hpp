@@ -49,15 +49,21 @@ struct HeadJob {
     std::size_t encoder = 0;  ///< position in Task::encoders
     std::size_t dataset = 0;  ///< position in Task::datasets
     instruments::HeadKind kind = instruments::HeadKind::linear;
-    std::int32_t member = 0;
+    std::int32_t member = 0;  ///< 0 is the head
 
     auto operator<=>(const HeadJob&) const = default;
 };
+
+/// The kind whose errors are detected and which selection chooses among.
+inline constexpr instruments::HeadKind primary_head = instruments::HeadKind::linear;
 
 /// As study files and tables name it.
 std::string name_of(instruments::HeadKind kind);
 /// The kinds a study asks for, each once, in its order.
 std::vector<instruments::HeadKind> head_kinds(const study::Study& study);
+/// How many members of a kind are trained: an ensemble of the primary one, whose spread is a score of its
+/// errors (METHODS 9); of others the head alone.
+std::int32_t members_of(const study::Study& study, instruments::HeadKind kind);
 
 /// A file name that is the job's own.
 std::string file_name_of(const HeadJob& job);

@@ -3,6 +3,7 @@
 /// What the searches of a study have finished, kept beside the results file until that is written, so that a
 /// run that was ended goes on where it was, on any number of ranks (DESIGN 6).
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -44,8 +45,8 @@ class SearchJournal {
     SearchJournal() = default;
     /// Opens `<output>.journal`, which exists and is locked. Collective. @param block_rows of the run; where
     /// the journal was begun with another, that is what it must go on with (see `block_rows`).
-    /// @throws UsageError where it was begun for something else, saying in what they differ, unless
-    ///         `overwrite`, which then removes it.
+    /// @throws UsageError where it was begun for something else, saying in what they differ; MachineError
+    ///         where it holds work and nothing tells of what; with `overwrite` it is then removed.
     SearchJournal(const parallel::Communicator& world, const std::string& output,
                   const JournalIdentity& identity, std::int64_t block_rows, bool overwrite, const Log& log);
     ~SearchJournal();
@@ -83,6 +84,10 @@ class SearchJournal {
     /// takes its place.
     void checkpoint(Search search, std::size_t group, std::span<const neighbors::Encounter> met,
                     const std::function<std::string(std::int64_t)>& kept_of);
+    /// Notes that something was kept, by whomever. May be called by any thread.
+    void note_kept() const { has_kept_ = true; }
+    /// Whether this run has kept anything on this rank.
+    bool has_kept() const { return has_kept_; }
     /// Brings everything to disk.
     void sync();
     /// Removes the journal: its work is done. Collective.
@@ -100,6 +105,7 @@ class SearchJournal {
     std::vector<std::pair<std::string, std::string>> files_;  // of earlier runs: records, checkpoint
     std::unique_ptr<store::JournalWriter> records_;
     bool has_checkpoint_ = false;
+    mutable std::atomic<bool> has_kept_ = false;
     std::chrono::steady_clock::time_point last_;
     std::chrono::duration<double> took_{0};
 };

@@ -65,9 +65,13 @@ std::string bytes_of(const JournalIdentity& identity, std::int64_t block_rows);
 /// What the records of a journal are made for: its identity, whatever the blocks.
 Digest digest_of(const JournalIdentity& identity);
 
-/// What a journal was begun for, and its block size, from its file `begun-for`; nothing where there is none.
-/// @throws MachineError where it cannot be read.
-std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std::string& path);
+/// What the journal in `folder` was begun for, and its block size, from its file `begun-for`; nothing where
+/// that is missing or damaged. @throws MachineError where it cannot be read.
+std::optional<std::pair<JournalIdentity, std::int64_t>> read_identity(const std::string& folder);
+
+/// @throws MachineError where the journal in `folder`, which does not say what it was begun for, holds work:
+/// a run keeps none before it has said that, and removes that last.
+void require_no_work(const std::string& folder);
 
 /// What a record holds.
 enum class Kind : char { answers = 'A', kept = 'K', met = 'M' };

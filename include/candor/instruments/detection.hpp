@@ -97,6 +97,17 @@ class DetectionCounter {
 ByScore<Replicates> risk_coverage(MatrixView<const double> scores, std::span<const std::int8_t> errs,
                                   std::span<const std::int32_t> patient, const stats::Resampling& resampling);
 
+/// Risks at coverages 1 / risk_points, 2 / risk_points, ... 1.
+inline constexpr std::size_t risk_points = 20;
+using RiskCurve = std::array<double, risk_points>;
+/// Risk-coverage curves of a cell.
+struct RiskCurves {
+    ByScore<RiskCurve> of;  ///< NaN where the score is undefined
+    RiskCurve oracle;       ///< all errors given up first: no score can be below
+};
+/// Arguments as DetectionCounter's. All NaN without rows.
+RiskCurves risk_curves(MatrixView<const double> scores, std::span<const std::int8_t> errs);
+
 /// A gap with its test against 0.
 struct Gap {
     Estimate estimate;

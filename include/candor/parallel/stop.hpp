@@ -15,8 +15,18 @@ namespace candor::parallel {
 /// Thrown on every rank alike once they agree to stop; everything finished so far is kept by then.
 class Stopped : public Error {
   public:
-    explicit Stopped(const std::string& why) : Error(ExitCode::interrupted, why) {}
+    Stopped(const std::string& why, bool time_was_up)
+        : Error(ExitCode::interrupted, why), time_was_up_(time_was_up) {}
+    /// Whether by itself, with all the time it was given.
+    bool time_was_up() const noexcept { return time_was_up_; }
+
+  private:
+    bool time_was_up_;
 };
+
+/// Notes SIGUSR1, SIGTERM and SIGINT from here on for the StopRequest that is to come, which needs MPI: they
+/// would else end the program while MPI starts. A second SIGINT still does.
+void note_signals();
 
 /// Watches for SIGUSR1, SIGTERM and SIGINT, which may reach one rank or all, and for the end of the time
 /// allowed; a rank that sees one tells the others. A second SIGINT ends the program at once.
@@ -24,7 +34,7 @@ class StopRequest {
   public:
     using Clock = std::chrono::system_clock;
 
-    /// Collective. @param at when to stop by itself, if ever.
+    /// Collective. @param at when to stop by itself, if ever. Signals noted before count.
     explicit StopRequest(const Communicator& world, std::optional<Clock::time_point> at = std::nullopt);
     /// A request that is never made: signals do what they do.
     StopRequest();

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,11 +25,13 @@ Exhibit encoders_exhibit(const ReportData& data);
 /// margin AUROC and task AUROC (higher), retention (lower).
 Exhibit panel_exhibit(const ReportData& data, const std::string& task);
 
-/// Table 3: the tasks by collapse; by overlap of blind sets (stratified null) and error detection.
+/// Table 3: the tasks by collapse; by overlap of blind sets (stratified null) and error detection (impurity
+/// beside confidence).
 Exhibit tasks_exhibit(const ReportData& data);
 Exhibit overlap_exhibit(const ReportData& data);
 
-/// Table 4 of a task: consensus blind set by finding, and selection.
+/// Table 4 of a task: consensus blind set, and errors of the heads under one encoder, most and all, by
+/// finding.
 Exhibit consensus_exhibit(const ReportData& data, const std::string& task);
 
 /// Every rate of a task: encoder, finding, D, test against chance, margin AUROC.
@@ -37,6 +40,13 @@ Exhibit rates_exhibit(const ReportData& data, const std::string& task);
 /// "below chance", "above chance" or "not told from chance" (and why not, where there is no test), for row
 /// `row` of the table findings: by the test and its false discovery rate, never by the interval.
 std::string verdict(const store::ResultTable& findings, std::size_t row);
+
+/// "[95 % interval over patients]".
+std::string interval_note(const ReportData& data);
+
+/// A share whose interval is in columns of the same row.
+ExhibitCell share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
+                     std::string_view low, std::string_view high);
 
 /// AUROC of the linear heads of (encoder, finding) of `task`: over data sets, pairs within one only. Empty
 /// where the file has no heads.

@@ -44,6 +44,10 @@ struct Rows {
 /// @param row_height, right  inches: of a row; right of the axis
 Rows rows_frame(const std::vector<std::string>& labels, double row_height, double right);
 
+/// The plot of `name`.csv, whose columns are a row's number, its value, both ends of its interval and 0 or 1:
+/// a circle or, for 1, a triangle in another colour.
+std::string intervals_in_rows(const std::string& name);
+
 /// The name of the task in names of files.
 std::string file_of(const ReportData& data, const std::string& task);
 

@@ -33,6 +33,10 @@ class RiskCoverage {
     /// AURC of the rows as they are; NaN without rows.
     double observed() const;
 
+    /// Risk at the coverages i / points, i = 1 .. points: the expected share of errors among the first
+    /// ceil(n i / points) rows. Empty without rows. @throws InternalError where points < 1.
+    std::vector<double> curve(std::int64_t points) const;
+
     /// aurc[b] = that of resample (column) b of `weights` (patients x at most resample_block); NaN where no
     /// row is drawn. The bits depend on nothing but the rows and the weights of the column.
     /// @throws InternalError where the sizes differ or a patient has no row in `weights`.

@@ -13,6 +13,10 @@
 
 namespace candor::store {
 
+/// A feature file may be replaced where that was asked for, and nothing else.
+/// @throws UsageError unless `overwrite` and `path`, which exists, is an HDF5 feature file.
+void require_replaceable_features(const std::string& path, bool overwrite);
+
 class FeatureWriter {
   public:
     /// Starts `path`.part with `/features` rows x dimension of `type`.

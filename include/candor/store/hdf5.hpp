@@ -81,6 +81,9 @@ std::vector<std::string> hdf5_texts(const std::string& path, hid_t file, const s
 /// A fixed-length UTF-8 string type of `length` bytes, padded with NUL.
 Handle text_type(std::size_t length);
 
+/// The little-endian type of numbers of that kind in a feature file.
+Handle feature_type(ElementType element);
+
 /// Property list for datasets whose bytes are reproducible: contiguous, allocated early, without object
 /// times.
 Handle dataset_properties();

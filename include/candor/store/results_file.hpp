@@ -51,8 +51,8 @@ class ResultsWriter {
         std::int64_t first_col = 0;
         std::span<const double> values;
     };
-    /// Writes this rank's pieces of matrix `path`; pieces of different ranks must not overlap. Transfers of
-    /// at most 1 GiB.
+    /// Writes matrix `path` from the pieces of all ranks, which must not overlap; what no piece covers stays
+    /// NaN. Each row is brought to one rank and written there, in transfers of at most 1 GiB.
     void write(const std::string& path, std::span<const Piece> pieces);
 
     /// Flushes, closes, checks that the file reads back as complete, and renames it to its final name.

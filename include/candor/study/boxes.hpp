@@ -7,12 +7,26 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace candor::study {
+
+/// A box in pixels from the left and upper edge, clipped to its image.
+struct Rectangle {
+    double left, top, right, bottom;
+};
+
+/// The rectangles of an image and region, and the size that the file states for the image.
+struct Region {
+    std::vector<Rectangle> rectangles;
+    double image_width = 0, image_height = 0;
+};
 
 /// What a boxes file states.
 struct Boxes {
     std::string file;
+    /// By image id and region.
+    std::map<std::pair<std::string, std::string>, Region> regions;
     /// By image id and region: the area of the union of its rectangles, clipped to the image, as a share of
     /// the image's area; above 0, at most 1.
     std::map<std::pair<std::string, std::string>, double> area;
