@@ -3,12 +3,14 @@ with them (-DCANDOR_WITH_EMBED=ON): decoding, the preprocessing path, TorchScrip
 
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
+from testing.fashion import INPUTS, make_fashion
 from testing.program import CANDOR, on_ranks
 
 try:
@@ -283,6 +285,29 @@ class AgainstPyTorch(unittest.TestCase):
             f.write("no module\n")
         with self.assertRaisesRegex(AssertionError, r"text.pt: is no TorchScript module that libtorch .* can load"):
             self.folder.embed({"e": 'file = "text.pt"\nsize = 64\n'})
+
+
+@unittest.skipUnless(torch and HAS_TORCH, "needs PyTorch, torchvision and a candor built with it")
+class Fashion(unittest.TestCase):
+    def test_from_images_to_results(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = make_fashion(folder)
+            subprocess.run([sys.executable, "-B", os.path.join(INPUTS, "make_encoders.py"),
+                            os.path.join(folder, "encoders"), data, "--epochs", "1"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(on_ranks(2, CANDOR, "embed", os.path.join(folder, "embed.toml"), "--quiet"), check=True, timeout=300)
+            out = os.path.join(folder, "out.h5")
+            subprocess.run(on_ranks(2, CANDOR, "run", os.path.join(folder, "study.toml"), "-o", out, "--quiet", "--set",
+                                    "bootstrap.resamples=50", "--set", "heads.epochs=1"), check=True, timeout=300)
+            with h5py.File(out) as f:
+                self.assertEqual(len(f["tables/tasks"][:]), 16)  # encoders x levels
+                self.assertEqual(set(f["tables/tasks"]["queries"]), {200})
+                self.assertEqual(len(np.unique(f["tables/retention"]["encoder"])), 8)
+            with open(os.path.join(folder, "study.toml"), encoding="utf-8") as f:
+                study = f.read()
+            for name in ("resnet18-random", "mobilenet-random", "convnet-random", "convnet"):
+                module = torch.jit.load(os.path.join(folder, "encoders", name + ".pt"))
+                count = sum(p.numel() for p in module.parameters())
+                self.assertRegex(study, rf'id = "{name}"\n[^\[]*parameters = {count}\n')
 
 
 if __name__ == "__main__":
