@@ -132,6 +132,16 @@ class AgainstPyTorch(unittest.TestCase):
         for name, values in (("grey.jpg", picture(self.draw, 90, 66, 1, 255)), ("colour.jpg", picture(self.draw, 66, 91, 3, 255))):
             PIL.Image.fromarray(values.astype(np.uint8)).save(self.folder.image(name), quality=90)
             tensors[name] = tensor_of(np.asarray(PIL.Image.open(self.folder.image(name))), 255)
+        for name, bits in (("white8.tif", 8), ("white16.tif", 16)):  # 0 is white
+            values = picture(self.draw, 40, 50, 1, 2**bits - 1).astype(f"u{bits // 8}")
+            PIL.Image.fromarray(values).save(self.folder.image(name))
+            with open(self.folder.image(name), "r+b") as f:
+                data = bytearray(f.read())
+                at = data.index(b"\x06\x01\x03\x00\x01\x00\x00\x00")  # PhotometricInterpretation, a short
+                data[at + 8] = 0
+                f.seek(0)
+                f.write(data)
+            tensors[name] = 1 - tensor_of(values, 2**bits - 1)
         return tensors
 
     def test_the_preprocessing_path(self):
@@ -273,6 +283,19 @@ class AgainstPyTorch(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, r'images/bad.png, id "bad.png": (is damaged|cannot be decoded)'):
             self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'}, 2)
         os.remove(self.folder.image("bad.png"))
+        whole = PIL.Image.fromarray(picture(self.draw, 64, 64, 1, 255).astype(np.uint8))
+        whole.save(self.folder.image("bad.jpg"))
+        os.truncate(self.folder.image("bad.jpg"), 900)
+        with self.assertRaisesRegex(AssertionError, r'images/bad.jpg, id "bad.jpg": is cut short'):
+            self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'})
+        os.remove(self.folder.image("bad.jpg"))
+        whole.save(self.folder.image("bad.tif"), save_all=True, append_images=[whole])
+        with self.assertRaisesRegex(AssertionError, r'id "bad.tif": holds several pages; write one image a file'):
+            self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'})
+        whole.convert("F").save(self.folder.image("bad.tif"))
+        with self.assertRaisesRegex(AssertionError, r'id "bad.tif": holds numbers that are neither 8 nor 16 bits'):
+            self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'})
+        os.remove(self.folder.image("bad.tif"))
         encoders = self.encoders()
         for name, keys, message in (
                 ("resnet", 'output = "class"\n', "gives 32 x 512, of which its output cannot be taken"),
