@@ -263,7 +263,10 @@ void do_job_mpi(const parallel::Communicator& world, const Work& work, const Job
     const std::string origin = job.origin + "type: " + std::string(store::name_of(options.type)) + "\n";
     std::optional<store::OutputLock> lock;
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
-        if (is_finished(job, origin, options.overwrite)) return "finished";
+        if (is_finished(job, origin, options.overwrite)) {
+            RowJournal::remove_left(job.output);
+            return "finished";
+        }
         lock.emplace(job.output, store::OutputLock::Part::holder);
         return {};
     });

@@ -313,6 +313,12 @@ class Interrupted(unittest.TestCase):
             done = images.embed(2, *only)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual({n: d == expected[n] for n, d in images.outputs().items()}, dict.fromkeys(expected, True))
+            # What a run that was killed behind its last step has left is cleared away.
+            os.mkdir(images.path("features/random.h5.journal"))
+            for name in ("00000001-000000.rows", "made-from", "made-from.part"):
+                images.write(f"features/random.h5.journal/{name}", "left")
+            self.assertEqual(images.embed(2, *only).returncode, 0)
+            self.assertEqual(images.outputs().keys(), expected.keys())
 
     def test_a_journal_of_another_recipe_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
