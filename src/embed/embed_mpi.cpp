@@ -268,7 +268,10 @@ void do_job_mpi(const parallel::Communicator& world, const Work& work, const Job
         return {};
     });
     if (!standing.empty()) {
-        log.info(job.output + " is there already");
+        const std::string omitted = job.output + ".omitted.csv";
+        std::error_code ignored;
+        log.info(job.output + " is there already" +
+                 (fs::exists(omitted, ignored) ? ", without the images of " + omitted : ""));
         return;
     }
     if (!lock) lock.emplace(job.output, store::OutputLock::Part::follower);

@@ -15,6 +15,7 @@ import unittest
 import h5py
 import numpy as np
 
+from testing.fashion import make_fashion
 from testing.program import CANDOR, errors_in, on_ranks
 
 SIDE = 12
@@ -329,6 +330,35 @@ class Interrupted(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("random.h5.journal: holds unfinished features of another kind", done.stderr)
             self.assertEqual(images.embed(1, "--only", "random", "--overwrite").returncode, 0)
+
+
+class Fashion(unittest.TestCase):
+    """inputs/fashion on a small stand-in for its data, as far as no encoder needs a file."""
+
+    def test_its_built_in_encoders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_fashion(folder)
+            for name in ("resnet18-random", "mobilenet-random", "convnet-random", "convnet"):
+                os.makedirs(os.path.join(folder, "encoders"), exist_ok=True)
+                with open(os.path.join(folder, "encoders", name + ".pt"), "w") as f:
+                    f.write("digested, never loaded")
+            only = ("pixels", "patch-means", "gradients", "random-convolution")
+            done = subprocess.run(on_ranks(2, CANDOR, "embed", os.path.join(folder, "embed.toml"), "--only", ",".join(only)),
+                                  capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(folder, "study.toml")) as f:
+                study = f.read()
+            told = dict(re.findall(r"\| `([\w-]+)` \| ([\d,]+) \|", self.section()))
+            for name in only:
+                keys, rows = features(os.path.join(folder, "features", name + ".h5"))
+                self.assertEqual((len(keys), f"{rows.shape[1]:,}"), (500, told[name]))
+                self.assertEqual(len(features(os.path.join(folder, "erased", name + ".h5"))[0]), 200)
+            self.assertEqual(list(told), re.findall(r'^\[\[encoder\]\]\nid = "([\w-]+)"', study, re.M))
+
+    @staticmethod
+    def section():
+        with open(os.path.join(os.environ["CANDOR_SOURCE"], "inputs", "README.md"), encoding="utf-8") as f:
+            return f.read().split("\n## fashion\n")[1]
 
 
 class Told(unittest.TestCase):
