@@ -131,6 +131,7 @@ std::optional<GeometricScores> geometric_scores(const study::Study& study, const
                                                 const neighbors::RowSource& rows, int threads,
                                                 std::int64_t memory, const std::function<bool()>& stops) {
     neighbors::SearchOptions options;
+    options.block_rows = instruments::training_block_rows;
     options.threads = threads;
     options.memory = memory;
     const auto findings = std::ssize(heads.training.labels), tests = std::ssize(heads.test);

@@ -14,6 +14,7 @@ namespace candor::report {
 namespace {
 
 constexpr std::size_t rows_of_a_page = 40;
+constexpr std::int64_t widest_words = 40;  // of a column whose texts are not broken
 
 bool is_text(const ExhibitColumn& column) {
     return column.kind == ValueKind::text;
@@ -65,13 +66,21 @@ bool beyond_latin(const std::string& text) {
     return false;
 }
 
-std::string tex_cell(const ExhibitColumn& column, const ExhibitCell& cell) {
+/// Lines under each other, the first where the row's others are.
+std::string stacked(const std::vector<std::string>& lines, const char* skip) {
+    return "\\begin{tabular}[t]{@{}r@{}}" + join_text(lines, std::string("\\\\") + skip) + "\\end{tabular}";
+}
+
+/// @param wide  the interval stands below its value
+std::string tex_cell(const ExhibitColumn& column, const ExhibitCell& cell, bool wide) {
     if (is_text(column)) return tex_text(cell.text);
     const auto [value, interval] = parts_of(column, cell);
     std::string text = tex_number(value);
     if (cell.mark == Mark::best) text = "\\textbf{" + text + "}";
     if (cell.mark == Mark::second) text = "\\underline{" + text + "}";
-    return interval.empty() ? text : text + " {\\scriptsize " + tex_number(interval.substr(1)) + "}";
+    if (interval.empty()) return text;
+    const std::string ends = tex_number(interval.substr(1));
+    return wide ? stacked({text, "{\\tiny " + ends + "}"}, "[-.5ex]") : text + " {\\scriptsize " + ends + "}";
 }
 
 std::string markdown_cell(const ExhibitColumn& column, const ExhibitCell& cell) {
@@ -213,18 +222,27 @@ std::string exhibit_markdown(const Exhibit& exhibit) {
 
 std::string exhibit_latex(const Exhibit& exhibit) {
     const bool is_long = exhibit.rows.size() > rows_of_a_page;
+    const bool wide = exhibit.columns.size() > 8;
     std::string head, body, columns;
     for (std::size_t c = 0; c < exhibit.columns.size(); ++c) {
-        columns += is_text(exhibit.columns[c]) ? 'l' : 'r';
-        head += (c ? " & " : "") + tex_text(exhibit.columns[c].title);
+        const bool words = is_text(exhibit.columns[c]);
+        const bool long_words = words && std::ranges::any_of(exhibit.rows, [&](const auto& row) {
+                                    return display_width(row[c].text) > widest_words;
+                                });
+        columns += long_words ? "p{3.2cm}" : words ? "l" : "r";
+        const std::string title = tex_text(exhibit.columns[c].title);
+        head += (c ? " & " : "") + (wide && !words ? stacked(split_text(title, ' '), "") : title);
     }
     head = "\\toprule\n" + head + " \\\\\n\\midrule\n";
     for (const auto& row : exhibit.rows) {
         for (std::size_t c = 0; c < row.size(); ++c)
-            body += (c ? " & " : "") + tex_cell(exhibit.columns[c], row[c]);
+            body += (c ? " & " : "") + tex_cell(exhibit.columns[c], row[c], wide);
         body += " \\\\\n";
     }
-    std::string caption = "\\caption{" + tex_text(exhibit.title) + ' ' + tex_text(exhibit.caption);
+    // LaTeX numbers tables itself.
+    const auto number = exhibit.title.starts_with("Table ") ? exhibit.title.find(". ") : std::string::npos;
+    const std::string title = number == std::string::npos ? exhibit.title : exhibit.title.substr(number + 2);
+    std::string caption = "\\caption{" + tex_text(title) + ' ' + tex_text(exhibit.caption);
     for (const std::string& note : exhibit.notes) caption += ' ' + tex_text(note);
     caption += "}\\label{tab:" + exhibit.name + "}";
 
@@ -238,7 +256,6 @@ std::string exhibit_latex(const Exhibit& exhibit) {
                "\\end{longtable}}\n";
     }
     const char* const environment = exhibit.columns.size() > 5 ? "table*" : "table";
-    const bool wide = exhibit.columns.size() > 8;
     return out + "\\begin{" + environment + "}\n\\centering" +
            (wide                         ? "\\scriptsize\\setlength{\\tabcolsep}{2.5pt}"
             : exhibit.columns.size() > 7 ? "\\footnotesize"
@@ -263,6 +280,7 @@ std::string exhibit_html(const Exhibit& exhibit) {
         for (std::size_t c = 0; c < row.size(); ++c) {
             const bool words = is_text(exhibit.columns[c]);
             out += c == 0 ? "<th scope=\"row\"" : "<td";
+            if (words && display_width(row[c].text) > widest_words) out += " class=\"l\"";
             if (!words) out += " class=\"n\" data-v=\"" + sort_key(exhibit.columns[c], row[c]) + '"';
             out += '>' + html_cell(exhibit.columns[c], row[c]) + (c == 0 ? "</th>" : "</td>");
         }

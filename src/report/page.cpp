@@ -29,7 +29,7 @@ caption{text-align:left;padding-bottom:.4rem;min-width:18rem}caption>span{displa
 th,td{padding:.2rem .5rem;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
 thead th{border-bottom:2px solid #1a1a1a;vertical-align:bottom;background:#fff}
 td.n,th.n{text-align:right;white-space:nowrap}tbody th{font-weight:normal;white-space:nowrap}
-small{color:#444}
+td.l{min-width:16rem}small{color:#444}
 th button{font:inherit;font-weight:bold;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-align:inherit}
 th button::after{content:" \2195";color:#595959}th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}
 .filter{display:block;font-size:.85rem;margin-top:1rem}.filter input{font:inherit;padding:.2rem .4rem;border:1px solid #666;width:14rem;max-width:100%}
@@ -74,18 +74,18 @@ std::string link(const std::string& file, const std::string& words) {
 }
 
 std::string figure_html(const Page& page, const Figure& figure) {
+    const std::string title = figure.title + (figure.title.ends_with('?') ? "" : ".");
     const std::string at = "figures/" + figure.name;
     std::string out = "<figure id=\"" + figure.name + "\">\n";
     const auto drawn = page.drawn.find(figure.name);
     if (drawn != page.drawn.end()) {
-        out += "<div role=\"img\" aria-label=\"" + html_text(figure.title + ". " + figure.description) +
-               "\">" + inline_svg(drawn->second, figure.name) + "</div>\n";
+        out += "<div role=\"img\" aria-label=\"" + html_text(title + " " + figure.description) + "\">" +
+               inline_svg(drawn->second, figure.name) + "</div>\n";
     } else {
         out += "<p>This figure was not drawn: run gnuplot " + figure.name + ".gp in the folder figures. " +
                html_text(figure.description) + "</p>\n";
     }
-    out += "<figcaption><b>" + html_text(figure.title) + (figure.title.ends_with('?') ? "" : ".") + "</b> " +
-           html_text(figure.caption) + " Files: ";
+    out += "<figcaption><b>" + html_text(title) + "</b> " + html_text(figure.caption) + " Files: ";
     if (drawn != page.drawn.end()) out += link(at + ".svg", "SVG") + ", " + link(at + ".pdf", "PDF") + ", ";
     return out + link(at + ".csv", "data") + ", " + link(at + ".gp", "script") + "</figcaption>\n</figure>\n";
 }

@@ -17,13 +17,14 @@ import h5py
 import numpy as np
 
 from heads_test import make_study
+from testing.locales import comma_locale
 from testing.scratch import InFolder
 
 CANDOR = os.environ["CANDOR"]
 SOURCE = os.environ["CANDOR_SOURCE"]
 
 # Names as users have them, and as they should not be but are.
-ENCODERS = ['<script>alert(1)</script>', 'a&b "c"', "it's `touch pwned` $(touch pwned)", 'back\\slash_{x}^2 %d %s', 'Umläut 😀 @x']
+ENCODERS = ['<script>alert(1)</script>', 'a&b "c", d', "it's `touch pwned` $(touch pwned)", 'back\\slash_{x}^2 %d %s', 'Umläut 😀 @x']
 FINDINGS = ["Lung_Opacity", "R&D 50%", "a|b", "x<y", "#1 {A}", "don't \\", "--- ~^$ [a] *b*"]
 VOID = {"meta", "input", "br"}
 
@@ -147,6 +148,24 @@ class Hostile(InFolder):
                 self.assertIn(attributes.get("scope"), ("row", "col"))
         self.assertEqual(self.page.count("<svg"), self.page.count('role="img" aria-label="'))
 
+    def test_the_page_has_landmarks_and_headings_in_order(self):
+        seen = Tags(self.page).seen
+        names = [tag for tag, _ in seen]
+        for landmark in ("header", "nav", "main", "footer", "h1"):
+            self.assertEqual(names.count(landmark), 1, landmark)
+        self.assertEqual(dict(seen)["nav"], {"aria-label": "Contents"})
+        self.assertEqual(dict(seen)["html"], {"lang": "en"})
+        self.assertEqual(seen[names.index("a")][1], {"class": "skip", "href": "#main"})  # the first to be reached
+        levels = [int(name[1]) for name in names if re.fullmatch(r"h\d", name)]
+        self.assertTrue(all(b <= a + 1 for a, b in zip([0, *levels], levels)), levels)
+        ids = {attributes.get("id") for _, attributes in seen}
+        for tag, attributes in seen:
+            if tag == "section":
+                self.assertIn(attributes["aria-labelledby"], ids)
+            if attributes.get("class") == "scroll":  # can be reached and scrolled by keyboard
+                self.assertEqual((attributes["tabindex"], attributes["role"]), ("0", "region"))
+                self.assertTrue(attributes["aria-label"])
+
     def test_svg_is_well_formed_and_has_the_names(self):
         drawn = [name for name in self.files if name.endswith(".svg")]
         self.assertGreater(len(drawn), 10)
@@ -175,8 +194,14 @@ class Hostile(InFolder):
             bare = re.sub(r"\\[\\{}%&#$_]", "", body)
             self.assertEqual(bare.count("{"), bare.count("}"), name)
             self.assertNotRegex(bare, r"[#%]", name)
-            self.assertEqual(re.findall(r"\\begin{(\w+\*?)}", body), re.findall(r"\\end{(\w+\*?)}", body)[::-1], name)
-            columns = len(re.search(r"\\begin{(?:tabular|longtable)}{([lr]+)}", body)[1])
+            opened = []
+            for what, environment in re.findall(r"\\(begin|end){(\w+\*?)}", body):
+                if what == "begin":
+                    opened.append(environment)
+                else:
+                    self.assertEqual(opened.pop(), environment, name)
+            self.assertEqual(opened, [], name)
+            columns = len(re.search(r"\\begin{(?:tabular|longtable)}{([lrp]+)}", body.replace("p{3.2cm}", "p"))[1])
             for line in body.splitlines():
                 if line.endswith(r" \\") and not line.startswith(r"\caption"):
                     self.assertEqual(len(re.sub(r"\\&", "", line).split("&")), columns, line)
@@ -207,7 +232,9 @@ class Hostile(InFolder):
                     self.assertNotRegex(re.sub(r"<svg.*?</svg>", "", f.read(), flags=re.S), r"-0\.0(?!\d)", name)
 
     def test_the_same_bytes_again_whatever_the_locale(self):
-        environment = dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8")
+        environment = comma_locale(os.path.join(self.folder, "locales"))
+        if environment is None:
+            self.skipTest("no sources of a comma-decimal locale here")
         time.sleep(1.1)  # times in files have seconds
         done = candor("report", "s.h5", "-o", "again", cwd=self.folder, env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -252,7 +279,7 @@ class Hostile(InFolder):
 
 
 def compile_tables(test, folder):
-    """All tables in one document, with the packages that they ask for and no other."""
+    """All tables in one document, with the packages that they ask for and no other: points that they stand out."""
     asked, body = set(), ""
     for name in sorted(os.listdir(folder)):
         if name.endswith(".tex"):
@@ -271,6 +298,7 @@ def compile_tables(test, folder):
                               capture_output=True, text=True, errors="replace", timeout=120)
         test.assertEqual(done.returncode, 0, done.stdout[-2000:])
         test.assertGreater(os.path.getsize(os.path.join(scratch, "all.pdf")), 1000)
+    return [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide\)", done.stdout)]
 
 
 def in_browser(page, width, script):
@@ -430,7 +458,7 @@ class WithHeads(InFolder):
 
     @unittest.skipUnless(shutil.which("pdflatex"), "no pdflatex here")
     def test_latex_compiles_as_it_is(self):
-        compile_tables(self, os.path.join(self.folder, "r/tables"))
+        self.assertEqual(compile_tables(self, os.path.join(self.folder, "r/tables")), [])  # all fit a page
 
     @unittest.skipUnless(shutil.which("chromium"), "no chromium here")
     def test_the_page_fits_a_phone_and_a_desk(self):

@@ -279,9 +279,10 @@ class Resume(unittest.TestCase):
         begun, folder = self.study.path("out.h5.journal/begun-for"), self.study.path("out.h5.journal")
         with open(begun, "rb") as f:
             whole = f.read()
-        for damaged in (None, b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
-            os.remove(begun)
-            if damaged is not None:
+        for damaged in (b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), None):
+            if damaged is None:
+                os.remove(begun)
+            else:
                 with open(begun, "wb") as f:
                     f.write(damaged)
             before = sorted(os.listdir(folder))

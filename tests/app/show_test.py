@@ -11,6 +11,8 @@ import unittest
 import h5py
 import numpy as np
 
+from testing.locales import comma_locale
+
 CANDOR = os.environ["CANDOR"]
 
 STUDY = """
@@ -200,11 +202,14 @@ class ShowTest(unittest.TestCase):
         self.assertIn("R\\&D 50\\% & 33.3 & 2.0e-05 \\\\\n", self.output(self.file, *chosen, "--format=tex"))
 
     def test_locale_changes_nothing(self):
+        commas = comma_locale(os.path.join(self.folder.name, "locales"))
+        if commas is None:
+            self.skipTest("no sources of a comma-decimal locale here")
         for form in ("text", "csv", "md", "tex"):
             plain = self.output(self.file, "cells", "--format", form,
                                 env={**os.environ, "LC_ALL": "C"})
             german = self.output(self.file, "cells", "--format", form,
-                                 env={**os.environ, "LC_ALL": "de_DE.UTF-8"})
+                                 env=commas)
             self.assertEqual(plain, german)
 
     def test_where(self):

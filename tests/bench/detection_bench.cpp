@@ -58,8 +58,8 @@ void scores(std::int64_t training, std::int64_t test, std::int64_t d, std::uint6
     Matrix<float> products(std::min(strip, test), training);
     for (std::int64_t i = 0; i < products.rows(); ++i) std::ranges::fill(products.row(i), 0.0F);
     for (int round = 0; round < rounds; ++round) {
-        const double searched =
-            bench::processor_seconds([&] { training_neighbors(rows, made, k, neighbors::SearchOptions{}); });
+        const double searched = bench::processor_seconds(
+            [&] { training_neighbors(rows, made, k, neighbors::SearchOptions{training_block_rows}); });
         const double measured = bench::processor_seconds([&] {
             for (const TrainingRows& finding : made)
                 Mahalanobis::fit(rows, finding.training, finding.label)

@@ -194,8 +194,10 @@ BOOST_AUTO_TEST_CASE(work_of_unknown_origin_is_kept_and_not_gone_on_with) {
             BOOST_CHECK_THROW(SearchJournal(world(), folder.output(), ours, 64, false, silent),
                               parallel::Echo);
         }
+        world().barrier();
         BOOST_TEST(campaign::journal_names(folder.folder()).size() ==
                    static_cast<std::size_t>(world().size()));
+        world().barrier();
         const SearchJournal anew(world(), folder.output(), ours, 64, true, silent);
         BOOST_TEST(!anew.goes_on());
     }

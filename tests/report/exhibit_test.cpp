@@ -66,6 +66,28 @@ BOOST_AUTO_TEST_CASE(equal_values_share_the_mark_and_leave_no_second) {
     BOOST_TEST((exhibit.rows[2][2].mark == Mark::none));
 }
 
+BOOST_AUTO_TEST_CASE(latex_numbers_tables_itself_and_breaks_long_texts) {
+    Exhibit exhibit = made();
+    exhibit.title = "Table 1b. The panel.";
+    exhibit.rows[0][0].text = std::string(41, 'a');
+    const std::string latex = exhibit_latex(exhibit);
+    BOOST_TEST(latex.find("\\caption{The panel. Caption") != std::string::npos, latex);
+    BOOST_TEST(latex.find("\\begin{tabular}{p{3.2cm}rrr}") != std::string::npos, latex);
+    BOOST_TEST(exhibit_markdown(exhibit).starts_with("**Table 1b. The panel.**"));
+}
+
+BOOST_AUTO_TEST_CASE(intervals_of_a_wide_table_stand_below_their_values) {
+    Exhibit exhibit = made();
+    while (exhibit.columns.size() < 9) {
+        exhibit.columns.push_back(exhibit.columns[2]);
+        for (auto& row : exhibit.rows) row.push_back(row[2]);
+    }
+    const std::string latex = exhibit_latex(exhibit);
+    BOOST_TEST(latex.find("\\begin{tabular}[t]{@{}r@{}}20.0\\\\[-.5ex]{\\tiny [10.0, 25.0]}\\end{tabular}") !=
+                   std::string::npos,
+               latex);
+}
+
 BOOST_AUTO_TEST_CASE(a_long_table_breaks_over_pages) {
     Exhibit exhibit = made();
     while (exhibit.rows.size() < 60) exhibit.rows.push_back(exhibit.rows[0]);

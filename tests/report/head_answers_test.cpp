@@ -40,6 +40,49 @@ std::string answers(const Policy& oracle, const Policy& independent, const Polic
     return all;
 }
 
+struct Score {
+    std::string level, dataset, score;
+    double gap = NAN;
+    std::int64_t reject = 0, won = 0, lost = 0;
+};
+
+/// A task of two encoders' cells: confidence is beaten significantly in one, beats in two, and one is open.
+ReportData with_detection() {
+    const std::vector<Score> scores{
+        {"cell", "a", "msp", .2, 1, 1, 0},   {"cell", "a", "msp", -.2, 1, 0, 1},
+        {"cell", "b", "msp", -.3, 1, 0, 1},  {"cell", "b", "msp", -.1, 0, 0, 1},
+        {"dataset", "a", "msp", 0, 0, 1, 1}, {"dataset", "b", "msp", -.2, 0, 0, 2},
+        {"task", "", "msp", -.1, 0, 1, 3},   {"task", "", "impurity"}};
+    ReportData data;
+    data.tasks = {{"t", "Task", "", {"f"}, {"dataset"}}};
+    data.datasets = {{"a", "A", "", {"t"}, 1, 1}, {"b", "B", "", {"t"}, 1, 1}};
+    data.tables["detection"] =
+        store::table_of("detection", scores, [](store::TableRows& rows, const Score& one) {
+            for (const auto& [name, value] : {std::pair<const char*, const std::string&>{"level", one.level},
+                                              {"dataset", one.dataset},
+                                              {"score", one.score}})
+                rows.put(name, value);
+            rows.put("task", std::string("t"));
+            rows.put("encoder", std::string());
+            for (const auto& [name, value] : {std::pair<const char*, std::int64_t>{"rows", 80},
+                                              {"errors", 20},
+                                              {"reject", one.reject},
+                                              {"won", one.won},
+                                              {"lost", one.lost},
+                                              {"even", 0}})
+                rows.put(name, value);
+            for (const auto& [name, value] : {std::pair<const char*, double>{"gap", one.gap},
+                                              {"gap_low", NAN},
+                                              {"gap_high", NAN},
+                                              {"q", one.level == "cell" ? .01 : NAN},
+                                              {"auroc", .6},
+                                              {"auroc_low", .5},
+                                              {"auroc_high", .7}})
+                rows.put(name, value);
+        });
+    return data;
+}
+
 const Policy oracle{"oracle", .028, .01, .05, 1, 1, 1}, lower{"independent", .001, 0, .005};
 
 bool says(const std::string& text, const std::string& part) {
@@ -57,6 +100,28 @@ BOOST_AUTO_TEST_CASE(nothing_is_said_without_heads) {
     BOOST_TEST(!detection_exhibit({}, "t").has_value());
     BOOST_TEST(!gaps_exhibit({}, "t").has_value());
     BOOST_TEST(!selection_exhibit({}, "t").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(only_what_was_rejected_is_called_significant) {
+    const ReportData data = with_detection();
+    std::string all;
+    for (const std::string& one : detection_answers(data, "t")) all += one + '\n';
+    BOOST_TEST(says(all, "err in 20 of 80 answers (25.0 percent)"), all);
+    BOOST_TEST(says(all, "significantly below confidence in 2 of 4 tested cells"), all);
+    BOOST_TEST(says(all, "significantly above it in 1 "), all);
+
+    const auto exhibit = gaps_exhibit(data, "t");
+    BOOST_TEST_REQUIRE(exhibit.has_value());
+    const std::vector<std::vector<std::int64_t>> expected{
+        {4, 1, 1, 3, 2},
+        {2, 1, 1, 1, 1},
+        {2, 0, 0, 2, 1}};  // cells, above, significantly, below, significantly
+    const std::vector<std::string> data_sets{"all", "A", "B"};
+    BOOST_TEST_REQUIRE(exhibit->rows.size() == 3u);
+    for (std::size_t r = 0; r < 3; ++r) {
+        BOOST_TEST(exhibit->rows[r][0].text == data_sets[r]);
+        for (std::size_t c = 0; c < 5; ++c) BOOST_TEST(exhibit->rows[r][3 + c].count == expected[r][c]);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_oracle_is_told_with_what_independence_would_give) {

@@ -47,6 +47,10 @@ struct NeighborScores {
 /// @throws InternalError where a label is neither 1 nor 0 or a position has none.
 NeighborScores neighbor_scores(const neighbors::NeighborSets& nearest, std::span<const std::int8_t> label);
 
+/// Rows of a tile that serve best here: test rows take from a tile, training rows do not, and there is less
+/// to look through than in a census of rows that ask each other; larger products cost less a number.
+inline constexpr std::int64_t training_block_rows = 1024;
+
 /// The scores of the test rows of each finding, by one census of all findings with at least k training rows:
 /// neighbours are decided in double, ties by the order of the training rows, so that no bit depends on
 /// `options`.
