@@ -263,12 +263,18 @@ void do_job_mpi(const parallel::Communicator& world, const Work& work, const Job
     const std::string origin = job.origin + "type: " + std::string(store::name_of(options.type)) + "\n";
     std::optional<store::OutputLock> lock;
     const std::string standing = parallel::on_root(world, [&]() -> std::string {
-        if (is_finished(job, origin, options.overwrite)) return "finished";
+        if (is_finished(job, origin, options.overwrite)) {
+            RowJournal::remove_left(job.output);
+            return "finished";
+        }
         lock.emplace(job.output, store::OutputLock::Part::holder);
         return {};
     });
     if (!standing.empty()) {
-        log.info(job.output + " is there already");
+        const std::string omitted = job.output + ".omitted.csv";
+        std::error_code ignored;
+        log.info(job.output + " is there already" +
+                 (fs::exists(omitted, ignored) ? ", without the images of " + omitted : ""));
         return;
     }
     if (!lock) lock.emplace(job.output, store::OutputLock::Part::follower);

@@ -11,6 +11,7 @@
 #include "candor/base/text.hpp"
 #include "candor/parallel/session.hpp"
 #include "candor/store/output_file.hpp"
+#include "candor/store/output_lock.hpp"
 
 namespace candor::embed {
 
@@ -174,6 +175,13 @@ void RowJournal::remove(const parallel::Communicator& world) {
         remove_files(folder_);
         return std::string();
     });
+}
+
+void RowJournal::remove_left(const std::string& output) {
+    const std::string folder = output + ".journal";
+    if (!fs::exists(folder)) return;
+    const store::OutputLock lock(output, store::OutputLock::Part::holder);
+    remove_files(folder);
 }
 
 }  // namespace candor::embed

@@ -15,6 +15,7 @@ import unittest
 import h5py
 import numpy as np
 
+from testing.fashion import make_fashion
 from testing.program import CANDOR, errors_in, on_ranks
 
 SIDE = 12
@@ -235,7 +236,7 @@ class Embed(unittest.TestCase):
                 ('dataset = "data"', 'dataset = "date"', 2, 'no "date"; did you mean "data"?'),
                 ("#{number}", "#{numbr}", 2, 'asks for the column "numbr"; did you mean "number"?'),
                 ("#{number}", "", 3, "holds many images; say which"),
-                ("{file}", "x{file}", 3, 'idx3-ubyte.gz#12, id "012": there is no such file'),
+                ("{file}", "x{file}", 3, 'there is no such file'),
                 ('kind = "pixels"', 'file = "no.pt"', 3, "no.pt")):
             images.write("recipe.toml", RECIPE.replace(old, new))
             self.refused(code, message)
@@ -297,7 +298,6 @@ class Interrupted(unittest.TestCase):
                 run = subprocess.Popen(images.words(ranks, *only), stderr=subprocess.PIPE, text=True,
                                        start_new_session=True)
                 if self.wait_for_rows(images, run):
-                    time.sleep(0.2)
                     os.killpg(run.pid, way) if way == signal.SIGKILL else run.send_signal(way)
                 told = run.communicate(timeout=60)[1]
                 self.wait_until_gone(folder)
@@ -306,12 +306,18 @@ class Interrupted(unittest.TestCase):
                     if ranks == 1:
                         self.assertEqual(run.returncode, 75, told)
                         self.assertIn("run the same command again to go on", told)
-            self.assertGreater(stops, 1)
+            self.assertGreater(stops, 0)
             self.assertTrue(any(name.endswith(".journal") for name in os.listdir(images.path("features"))) or
                             os.path.exists(images.path("features/random.h5")))
             done = images.embed(2, *only)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual({n: d == expected[n] for n, d in images.outputs().items()}, dict.fromkeys(expected, True))
+            # What a run that was killed behind its last step has left is cleared away.
+            os.mkdir(images.path("features/random.h5.journal"))
+            for name in ("00000001-000000.rows", "made-from", "made-from.part"):
+                images.write(f"features/random.h5.journal/{name}", "left")
+            self.assertEqual(images.embed(2, *only).returncode, 0)
+            self.assertEqual(images.outputs().keys(), expected.keys())
 
     def test_a_journal_of_another_recipe_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -329,6 +335,35 @@ class Interrupted(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("random.h5.journal: holds unfinished features of another kind", done.stderr)
             self.assertEqual(images.embed(1, "--only", "random", "--overwrite").returncode, 0)
+
+
+class Fashion(unittest.TestCase):
+    """inputs/fashion on a small stand-in for its data, as far as no encoder needs a file."""
+
+    def test_its_built_in_encoders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_fashion(folder)
+            for name in ("resnet18-random", "mobilenet-random", "convnet-random", "convnet"):
+                os.makedirs(os.path.join(folder, "encoders"), exist_ok=True)
+                with open(os.path.join(folder, "encoders", name + ".pt"), "w") as f:
+                    f.write("digested, never loaded")
+            only = ("pixels", "patch-means", "gradients", "random-convolution")
+            done = subprocess.run(on_ranks(2, CANDOR, "embed", os.path.join(folder, "embed.toml"), "--only", ",".join(only)),
+                                  capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(folder, "study.toml")) as f:
+                study = f.read()
+            told = dict(re.findall(r"\| `([\w-]+)` \| ([\d,]+) \|", self.section()))
+            for name in only:
+                keys, rows = features(os.path.join(folder, "features", name + ".h5"))
+                self.assertEqual((len(keys), f"{rows.shape[1]:,}"), (500, told[name]))
+                self.assertEqual(len(features(os.path.join(folder, "erased", name + ".h5"))[0]), 200)
+            self.assertEqual(list(told), re.findall(r'^\[\[encoder\]\]\nid = "([\w-]+)"', study, re.M))
+
+    @staticmethod
+    def section():
+        with open(os.path.join(os.environ["CANDOR_SOURCE"], "inputs", "README.md"), encoding="utf-8") as f:
+            return f.read().split("\n## fashion\n")[1]
 
 
 class Told(unittest.TestCase):

@@ -4,10 +4,11 @@
 /// Reads `features` (float32, N x d) and `labels` (int8, findings x N). Writes for each member m = 0, 1, ...
 /// `initial.m` and `parameters.m` (float32, findings x parameters), `order.m` (int64, epochs x N), `logits.m`
 /// (float64, findings x N) and `lipschitz.m` (float64, findings). Findings are called 0, 1, ..., the dataset
-/// "probe". Prints the processor seconds of training and the operations a processor second of a large bare
-/// product, taken before and after.
+/// "probe". Prints the processor seconds of training, the operations a processor second of a large bare
+/// product, taken before and after, and the seconds that passed in training.
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <exception>
 #include <fstream>
@@ -104,9 +105,11 @@ int main(int argc, char** argv) try {
 
     const double before = product_rate();
     const std::clock_t start = std::clock();
+    const auto begun = std::chrono::steady_clock::now();
     instruments::train(heads, given, epochs, threads);
     const double trained = seconds_since(start);
-    std::cout << trained << ' ' << (before + product_rate()) / 2 << '\n';
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
+    std::cout << trained << ' ' << (before + product_rate()) / 2 << ' ' << passed.count() << '\n';
 
     for (int m = 0; m < members; ++m) {
         const instruments::Heads& member = heads[static_cast<std::size_t>(m)];

@@ -3,12 +3,14 @@ with them (-DCANDOR_WITH_EMBED=ON): decoding, the preprocessing path, TorchScrip
 
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
+from testing.fashion import INPUTS, make_fashion
 from testing.program import CANDOR, on_ranks
 
 try:
@@ -130,6 +132,16 @@ class AgainstPyTorch(unittest.TestCase):
         for name, values in (("grey.jpg", picture(self.draw, 90, 66, 1, 255)), ("colour.jpg", picture(self.draw, 66, 91, 3, 255))):
             PIL.Image.fromarray(values.astype(np.uint8)).save(self.folder.image(name), quality=90)
             tensors[name] = tensor_of(np.asarray(PIL.Image.open(self.folder.image(name))), 255)
+        for name, bits in (("white8.tif", 8), ("white16.tif", 16)):  # 0 is white
+            values = picture(self.draw, 40, 50, 1, 2**bits - 1).astype(f"u{bits // 8}")
+            PIL.Image.fromarray(values).save(self.folder.image(name))
+            with open(self.folder.image(name), "r+b") as f:
+                data = bytearray(f.read())
+                at = data.index(b"\x06\x01\x03\x00\x01\x00\x00\x00")  # PhotometricInterpretation, a short
+                data[at + 8] = 0
+                f.seek(0)
+                f.write(data)
+            tensors[name] = 1 - tensor_of(values, 2**bits - 1)
         return tensors
 
     def test_the_preprocessing_path(self):
@@ -271,6 +283,19 @@ class AgainstPyTorch(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, r'images/bad.png, id "bad.png": (is damaged|cannot be decoded)'):
             self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'}, 2)
         os.remove(self.folder.image("bad.png"))
+        whole = PIL.Image.fromarray(picture(self.draw, 64, 64, 1, 255).astype(np.uint8))
+        whole.save(self.folder.image("bad.jpg"))
+        os.truncate(self.folder.image("bad.jpg"), 900)
+        with self.assertRaisesRegex(AssertionError, r'images/bad.jpg, id "bad.jpg": is cut short'):
+            self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'})
+        os.remove(self.folder.image("bad.jpg"))
+        whole.save(self.folder.image("bad.tif"), save_all=True, append_images=[whole])
+        with self.assertRaisesRegex(AssertionError, r'id "bad.tif": holds several pages; write one image a file'):
+            self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'})
+        whole.convert("F").save(self.folder.image("bad.tif"))
+        with self.assertRaisesRegex(AssertionError, r'id "bad.tif": holds numbers that are neither 8 nor 16 bits'):
+            self.folder.embed({"p": 'kind = "pixels"\nsize = 8\n'})
+        os.remove(self.folder.image("bad.tif"))
         encoders = self.encoders()
         for name, keys, message in (
                 ("resnet", 'output = "class"\n', "gives 32 x 512, of which its output cannot be taken"),
@@ -283,6 +308,29 @@ class AgainstPyTorch(unittest.TestCase):
             f.write("no module\n")
         with self.assertRaisesRegex(AssertionError, r"text.pt: is no TorchScript module that libtorch .* can load"):
             self.folder.embed({"e": 'file = "text.pt"\nsize = 64\n'})
+
+
+@unittest.skipUnless(torch and HAS_TORCH, "needs PyTorch, torchvision and a candor built with it")
+class Fashion(unittest.TestCase):
+    def test_from_images_to_results(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = make_fashion(folder)
+            subprocess.run([sys.executable, "-B", os.path.join(INPUTS, "make_encoders.py"),
+                            os.path.join(folder, "encoders"), data, "--epochs", "1"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(on_ranks(2, CANDOR, "embed", os.path.join(folder, "embed.toml"), "--quiet"), check=True, timeout=300)
+            out = os.path.join(folder, "out.h5")
+            subprocess.run(on_ranks(2, CANDOR, "run", os.path.join(folder, "study.toml"), "-o", out, "--quiet", "--set",
+                                    "bootstrap.resamples=50", "--set", "heads.epochs=1"), check=True, timeout=300)
+            with h5py.File(out) as f:
+                self.assertEqual(len(f["tables/tasks"][:]), 16)  # encoders x levels
+                self.assertEqual(set(f["tables/tasks"]["queries"]), {200})
+                self.assertEqual(len(np.unique(f["tables/retention"]["encoder"])), 8)
+            with open(os.path.join(folder, "study.toml"), encoding="utf-8") as f:
+                study = f.read()
+            for name in ("resnet18-random", "mobilenet-random", "convnet-random", "convnet"):
+                module = torch.jit.load(os.path.join(folder, "encoders", name + ".pt"))
+                count = sum(p.numel() for p in module.parameters())
+                self.assertRegex(study, rf'id = "{name}"\n[^\[]*parameters = {count}\n')
 
 
 if __name__ == "__main__":

@@ -57,6 +57,9 @@ class RowJournal {
 
     /// Removes the journal: its work is done. Collective.
     void remove(const parallel::Communicator& world);
+    /// Removes what is left beside an output by a run that was ended after it wrote it. Of one rank.
+    /// @throws UsageError where another run holds the output.
+    static void remove_left(const std::string& output);
 
   private:
     std::string folder_;

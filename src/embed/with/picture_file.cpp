@@ -27,6 +27,47 @@ bool is_dicom(const std::string& bytes) {
     return bytes.size() > 132 && bytes.compare(128, 4, "DICM") == 0;
 }
 
+// ---- what OpenCV does not tell ----
+
+/// A JPEG that was cut short is filled up with grey. In the data of a picture no FF stands before D9 (end) or
+/// DA (start of a scan), so the last end comes after the last start, whatever previews come before. Source:
+/// ITU-T T.81, B.1.1.
+bool is_cut_jpeg(const std::string& bytes) {
+    if (!bytes.starts_with("\xff\xd8\xff")) return false;
+    const std::size_t end = bytes.rfind("\xff\xd9"), start = bytes.rfind("\xff\xda");
+    return end == std::string::npos || (start != std::string::npos && end < start);
+}
+
+/// What the first directory of a TIFF file says. Source: TIFF 6.0, sections 2 and 3.
+struct TiffHead {
+    bool white_is_zero = false;  ///< PhotometricInterpretation 0
+    bool one_page = true;
+};
+
+/// Nothing where `bytes` is no plain TIFF (but BigTIFF, or something else).
+std::optional<TiffHead> tiff_head(const std::string& bytes) {
+    const bool little = bytes.starts_with(std::string("II*\0", 4));
+    if (!little && !bytes.starts_with(std::string("MM\0*", 4))) return std::nullopt;
+    const auto number = [&](std::size_t at, std::size_t size) {
+        std::size_t value = 0;
+        for (std::size_t i = 0; i < size; ++i)
+            value = value << 8 | static_cast<unsigned char>(bytes[little ? at + size - 1 - i : at + i]);
+        return value;
+    };
+    const auto holds = [&](std::size_t end) { return end <= bytes.size(); };
+    TiffHead head;
+    if (!holds(8)) return head;
+    const std::size_t directory = number(4, 4);
+    if (!holds(directory + 2)) return head;
+    const std::size_t entries = number(directory, 2), next = directory + 2 + 12 * entries;
+    constexpr std::size_t photometric = 262;
+    for (std::size_t at = directory + 2; at < next && holds(at + 12); at += 12) {
+        if (number(at, 2) == photometric) head.white_is_zero = number(at + 8, 2) == 0;
+    }
+    head.one_page = !holds(next + 4) || number(next, 4) == 0;
+    return head;
+}
+
 // ---- OpenCV ----
 
 template <class T>
@@ -52,6 +93,9 @@ Image read_common(const std::string& path, const std::string& bytes) {
         return true;
     }();
     static_cast<void>(quiet);
+    if (is_cut_jpeg(bytes)) throw DataError({path}, "is cut short");
+    const std::optional<TiffHead> tiff = tiff_head(bytes);
+    if (tiff && !tiff->one_page) throw DataError({path}, "holds several pages", "write one image a file");
     cv::Mat matrix;
     try {
         const cv::Mat input(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
@@ -67,6 +111,10 @@ Image read_common(const std::string& path, const std::string& bytes) {
     image.values.resize(static_cast<std::size_t>(image.plane_size() * image.channels));
     matrix.depth() == CV_8U ? take_planes<std::uint8_t>(matrix, image)
                             : take_planes<std::uint16_t>(matrix, image);
+    // OpenCV inverts such images of 8 bits, and leaves those of 16 as they are.
+    if (tiff && tiff->white_is_zero && matrix.depth() == CV_16U) {
+        for (float& value : image.values) value = 1 - value;
+    }
     return image;
 }
 
