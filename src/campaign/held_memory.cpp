@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "candor/campaign/inference_mpi.hpp"
 #include "candor/campaign/permute.hpp"
@@ -21,11 +23,43 @@ std::int64_t HeldMemory::most(std::int64_t search, std::int64_t heads) const {
 
 namespace {
 
+/// By rank: what panels keep of groups on several ranks, those it shows and, from others, those it decides.
+std::vector<std::int64_t> kept_memory(const study::Study& study, const std::vector<TaskWork>& all_work,
+                                      const SearchPlan& plan, std::size_t ranks) {
+    std::map<std::size_t, std::set<std::pair<std::int64_t, int>>> shown;  // by group: panels, and where
+    const std::vector<bool> shared = shared_groups(plan);
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        const SearchTask& task = plan.tasks[t];
+        if (!shared[task.group]) continue;
+        for (const std::int64_t panel : {task.encounter.i, task.encounter.j})
+            shown[task.group].emplace(panel, plan.rank[t]);
+    }
+    std::vector<std::int64_t> kept(ranks);
+    for (const auto& [g, panels] : shown) {
+        const SearchGroup& group = plan.groups[g];
+        const TaskWork& work = all_work[group.work];
+        std::vector<neighbors::Question> questions;
+        for (const std::size_t cell : group.cells) {
+            const auto own = questions_of(work, cell);
+            questions.insert(questions.end(), own.begin(), own.end());
+        }
+        const auto rows = std::ssize(work.contexts[static_cast<std::size_t>(group.context)].rows);
+        const std::int64_t of_panel = neighbors::kept_memory(rows, questions, study.op.k) / group.panels + 1;
+        for (const auto& [panel, rank] : panels) {
+            const int owner = plan.owner[g][static_cast<std::size_t>(panel)];
+            kept[static_cast<std::size_t>(rank)] += of_panel;
+            if (owner != rank) kept[static_cast<std::size_t>(owner)] += of_panel;
+        }
+    }
+    return kept;
+}
+
 /// Adds what lists of neighbours take.
 void add_lists(const study::Study& study, const std::vector<TaskWork>& all_work, const SearchPlan& plan,
                const std::function<int(std::size_t, std::size_t, std::size_t)>& owner, HeldMemory& held) {
     const std::size_t ranks = held.found.size();
     std::vector<std::int64_t> alone(ranks), decided(ranks), delivered(ranks), reading(ranks);
+    const std::vector<std::int64_t> kept = kept_memory(study, all_work, plan, ranks);
     const std::vector<bool> shared = shared_groups(plan);
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
         const SearchGroup& group = plan.groups[g];
@@ -52,7 +86,7 @@ void add_lists(const study::Study& study, const std::vector<TaskWork>& all_work,
             decided[static_cast<std::size_t>(rank)] += lists / std::ssize(plan.owner[g]);
     }
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-        held.lists.push_back(std::max(alone[rank], decided[rank]));
+        held.lists.push_back(std::max(alone[rank], decided[rank]) + kept[rank]);
         held.delivered.push_back(decided[rank] + delivered[rank] + reading[rank]);
     }
 }

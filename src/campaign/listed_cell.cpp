@@ -95,6 +95,8 @@ ListedCell list_cell(const study::Study& study, const study::Pool& pool, const s
 
 instruments::NearList near_list(std::span<const neighbors::Neighbor> nearest, const ListedCell& listed) {
     instruments::NearList list;
+    list.row.reserve(nearest.size());
+    list.cosine.reserve(nearest.size());
     for (const neighbors::Neighbor& one : nearest) {
         list.row.push_back(static_cast<std::int32_t>(one.position));
         list.cosine.push_back(one.cosine);
@@ -107,12 +109,15 @@ instruments::NearList sides_list(std::span<const neighbors::Neighbor> negatives,
                                  std::span<const neighbors::Neighbor> positives, bool whole,
                                  const ListedCell& listed) {
     std::vector<std::pair<double, std::int32_t>> all;
+    all.reserve(negatives.size() + positives.size());
     for (const neighbors::Neighbor& one : negatives)
         all.emplace_back(-one.cosine, listed.candidate[0][static_cast<std::size_t>(one.position)]);
     for (const neighbors::Neighbor& one : positives)
         all.emplace_back(-one.cosine, listed.candidate[1][static_cast<std::size_t>(one.position)]);
     std::ranges::sort(all);
     instruments::NearList list;
+    list.row.reserve(all.size());
+    list.cosine.reserve(all.size());
     for (const auto& [cosine, row] : all) {
         list.row.push_back(row);
         list.cosine.push_back(-cosine);

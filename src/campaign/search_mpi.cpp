@@ -217,30 +217,74 @@ bool meet(std::size_t group, GroupCensus& here, std::span<const SearchTask* cons
     }
 }
 
-/// Brings what panels have kept to the ranks that decide them. @returns what came here, by group and panel.
+/// Bytes that a rank sends at once, but for what a single part has more.
+constexpr std::int64_t sent_at_once = std::int64_t{4} << 20;
+
+/// Sends much a little at a time, so that it is never there twice. `put(outgoing)` writes the next of what
+/// there is to the messages, by rank, and returns its bytes; `take(from, in)` reads what a rank sent.
+/// Collective.
+template <class More, class Put, class Take>
+void exchange_in_rounds(const parallel::Communicator& world, More more, Put put, Take take) {
+    for (bool all_sent = false; !all_sent;) {
+        std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
+        for (std::int64_t sent = 0; more() && sent < sent_at_once;) sent += put(outgoing);
+        std::vector<std::string> bytes;
+        for (ByteWriter& out : outgoing) bytes.push_back(out.take());
+        const std::vector<std::string> incoming = world.exchange(bytes);
+        for (std::size_t from = 0; from < incoming.size(); ++from) {
+            ByteReader in(incoming[from]);
+            while (!in.done()) take(from, in);
+        }
+        std::int64_t left[] = {static_cast<std::int64_t>(more())};
+        world.sum(left);
+        all_sent = left[0] == 0;
+    }
+}
+
+/// Brings what panels have kept to the ranks that decide them, a little at a time. @returns what came here,
+/// by group and panel.
 std::map<std::size_t, std::map<std::int64_t, std::vector<std::string>>> send_to_owners(
     const parallel::Communicator& world, const SearchPlan& plan, const SearchDone& done,
     std::vector<KeptPart> parts) {
-    std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
-    for (KeptPart& part : parts) {
-        if (plan.owner[part.group].empty() || done.answered.contains({part.group, part.panel})) continue;
-        const int to = plan.owner[part.group][static_cast<std::size_t>(part.panel)];
-        ByteWriter& out = outgoing[static_cast<std::size_t>(to)];
-        out.put(part.group);
-        out.put(part.panel);
-        out.put(std::exchange(part.bytes, {}));
-    }
-    std::vector<std::string> bytes;
-    for (ByteWriter& out : outgoing) bytes.push_back(out.take());
     std::map<std::size_t, std::map<std::int64_t, std::vector<std::string>>> kept;
-    for (const std::string& from : world.exchange(bytes)) {
-        ByteReader in(from);
-        while (!in.done()) {
+    std::size_t next = 0;
+    std::ptrdiff_t first = 0;  // of the next part's bytes
+    std::vector<std::string> coming(static_cast<std::size_t>(world.size()));
+    exchange_in_rounds(
+        world, [&] { return next < parts.size(); },
+        [&](std::vector<ByteWriter>& outgoing) -> std::int64_t {
+            KeptPart& part = parts[next];
+            std::int64_t piece = 0;
+            if (!plan.owner[part.group].empty() && !done.answered.contains({part.group, part.panel})) {
+                const int to = plan.owner[part.group][static_cast<std::size_t>(part.panel)];
+                if (to == world.rank()) {
+                    kept[part.group][part.panel].push_back(std::move(part.bytes));
+                } else {
+                    piece = std::min<std::int64_t>(sent_at_once, std::ssize(part.bytes) - first);
+                    ByteWriter& out = outgoing[static_cast<std::size_t>(to)];
+                    out.put(part.group);
+                    out.put(part.panel);
+                    out.put(std::ssize(part.bytes));
+                    out.put(
+                        std::span<const char>(part.bytes.data() + first, static_cast<std::size_t>(piece)));
+                    first += piece;
+                    if (first < std::ssize(part.bytes)) return piece;
+                }
+            }
+            part = {};
+            first = 0;
+            ++next;
+            return piece;
+        },
+        [&](std::size_t from, ByteReader& in) {
             const auto group = in.get<std::size_t>();
             const auto panel = in.get<std::int64_t>();
-            kept[group][panel].push_back(in.get_text());
-        }
-    }
+            const auto size = static_cast<std::size_t>(in.get<std::ptrdiff_t>());
+            std::string& bytes = coming[from];
+            bytes.reserve(size);
+            bytes += in.get_text();
+            if (bytes.size() == size) kept[group][panel].push_back(std::exchange(bytes, {}));
+        });
     return kept;
 }
 
@@ -272,6 +316,8 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
     std::map<std::size_t, GroupCensus> open_groups;  // shared ones, to be decided
     for (auto at = mine.begin(); at != mine.end() && !watch.stop.requested(); ++at) {
         const auto& [group, tasks] = *at;
+        open_groups
+            .clear();  // the rows of the last one stay for its decisions, those of others are read again
         GroupCensus here = searcher.make(group);
         if (!meet(group, here, tasks, watch, progress)) break;
         if (!shared[group]) {
@@ -291,8 +337,6 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
         }
         watch.journal.kept(watch.search, group, encounters_of(tasks), kept);
         std::ranges::move(kept, std::back_inserter(to_owners));
-        // The rows of the last one stay for its decisions, those of others are read again.
-        open_groups.clear();
         open_groups.emplace(group, std::move(here));
     }
     watch.stop.rendezvous();
@@ -302,9 +346,9 @@ std::vector<FoundPart> search_mpi(const parallel::Communicator& world, const stu
         const std::size_t group = at->first;
         const auto standing = open_groups.find(group);
         GroupCensus here = standing == open_groups.end() ? searcher.make(group) : std::move(standing->second);
-        for (const auto& [panel, from_ranks] : at->second) {
+        for (auto& [panel, from_ranks] : at->second) {
             if (watch.stop.requested()) break;
-            for (const std::string& one : from_ranks) here.census.add(panel, one);
+            for (std::string& one : from_ranks) here.census.add(panel, std::exchange(one, {}));
             SearchCost of_it;
             Answer answer = searcher.decide(group, here, panel, of_it);
             keep(group, {&answer, 1}, of_it);
@@ -330,9 +374,6 @@ OpenRows from_files(const Inputs& inputs, const std::vector<TaskWork>& work) {
 
 namespace {
 
-/// Bytes that a rank sends at once, but for what a single part has more.
-constexpr std::int64_t sent_at_once = std::int64_t{4} << 20;
-
 /// About the bytes of a part in a message.
 std::int64_t size_of(const FoundPart& part) {
     std::int64_t size = 256 + std::ssize(part.query) * (8 + static_cast<std::int64_t>(sizeof(double)) * 3) +
@@ -354,31 +395,21 @@ std::vector<Found> deliver_mpi(const parallel::Communicator& world, const std::v
         add(work[part.found.work], std::move(part), cell);
     };
     std::size_t next = 0;
-    for (bool all_sent = false; !all_sent;) {
-        std::vector<ByteWriter> outgoing(static_cast<std::size_t>(world.size()));
-        std::int64_t sent = 0;
-        while (next < parts.size() && sent < sent_at_once) {
+    exchange_in_rounds(
+        world, [&] { return next < parts.size(); },
+        [&](std::vector<ByteWriter>& outgoing) -> std::int64_t {
             FoundPart part = std::exchange(parts[next++], {});
             const auto finding =
                 static_cast<std::size_t>(work[part.found.work].cells[part.found.cell].finding);
             const int to = owner(part.found.work, part.found.encoder, finding);
             if (to == world.rank()) {
                 take(std::move(part));
-                continue;
+                return 0;
             }
-            sent += size_of(part);
             put(outgoing[static_cast<std::size_t>(to)], part);
-        }
-        std::vector<std::string> bytes;
-        for (ByteWriter& out : outgoing) bytes.push_back(out.take());
-        for (const std::string& from : world.exchange(bytes)) {
-            ByteReader in(from);
-            while (!in.done()) take(get_found_part(in));
-        }
-        std::int64_t left[] = {static_cast<std::int64_t>(next < parts.size())};
-        world.sum(left);
-        all_sent = left[0] == 0;
-    }
+            return size_of(part);
+        },
+        [&](std::size_t, ByteReader& in) { take(get_found_part(in)); });
     std::vector<Found> owned;
     for (auto& [key, gathered] : cells) {
         const Found& found = gathered.found;

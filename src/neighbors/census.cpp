@@ -108,10 +108,12 @@ SearchOptions within_bounds(SearchOptions options) {
 
 /// What a census takes, in bytes.
 struct Memory {
-    std::int64_t fixed = 0;   // who is who, and what has been decided
-    std::int64_t sinks = 0;   // of all panels
-    std::int64_t packed = 0;  // of all panels packed but two
-    std::int64_t panel = 0;   // a panel's numbers
+    std::int64_t fixed = 0;     // who is who, and what a panel's decisions take
+    std::int64_t sinks = 0;     // of all panels
+    std::int64_t crowds = 0;    // what the sinks take more where every row has a crowd
+    std::int64_t packed = 0;    // of all panels packed but two, crowds included
+    std::int64_t all_kept = 0;  // of all panels packed
+    std::int64_t panel = 0;     // a panel's numbers
 };
 
 Memory memory_of(std::int64_t rows, std::int64_t dimension, bool doubles, std::int64_t leading,
@@ -124,10 +126,15 @@ Memory memory_of(std::int64_t rows, std::int64_t dimension, bool doubles, std::i
     const std::int64_t count = std::ssize(questions), words = (count + word_bits - 1) / word_bits;
     const std::int64_t panel = std::min(rows, options.panel_rows);
     Memory memory;
-    memory.fixed = rows * (count * 8 + words * 16 + 24) + asked * 16;
+    const auto of_panel = [&](std::int64_t bytes) { return bytes * panel / std::max<std::int64_t>(1, rows); };
+    // A panel is decided from what it kept, a cosine to each, to its answers.
+    constexpr std::int64_t of_decision = 24 + static_cast<std::int64_t>(sizeof(Neighbor));
+    memory.fixed = rows * (count * 8 + words * 16 + 24) + asked * 16 + of_panel(wanted * of_decision);
     memory.sinks = PanelSinks::bytes(rows, asked, wanted, questions.size());
-    // A list packed has little more entries than are wanted; two panels are there, a third is packed or unpacked.
-    memory.packed = wanted * 8 + asked * 10 + 3 * memory.sinks * panel / std::max<std::int64_t>(1, rows);
+    memory.crowds = PanelSinks::crowd_bytes(rows, asked, wanted);
+    memory.all_kept = PanelSinks::packed_bytes(rows, asked, wanted);
+    // Two panels are there, a third is packed or unpacked.
+    memory.packed = memory.all_kept + 3 * of_panel(memory.sinks + memory.crowds);
     memory.panel = PanelRows::bytes(panel, dimension, leading, doubles);
     return memory;
 }
@@ -545,8 +552,9 @@ std::int64_t Census::Work::panels_in_memory(std::int64_t leading, bool doubles) 
     const Memory memory =
         memory_of(all_.size(), rows_.dimension(), doubles, leading, questions_, k_, options_);
     std::int64_t left = options_.memory - memory.fixed;
-    packs_ = memory.sinks > left / 3;
-    left -= packs_ ? memory.packed : memory.sinks;
+    const std::int64_t sinks = memory.sinks + memory.crowds;
+    packs_ = sinks > left / 3;
+    left -= packs_ ? memory.packed : sinks;
     return left / memory.panel;
 }
 
@@ -780,7 +788,11 @@ std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool double
     const std::int64_t leading =
         bounded.directions < 0 ? directions_to_try(dimension) : std::min(dimension, bounded.directions);
     const Memory memory = memory_of(rows, dimension, doubles, leading, questions, k, bounded);
-    return memory.fixed + std::min(memory.sinks, memory.packed) + 2 * memory.panel;
+    return memory.fixed + std::min(memory.sinks + memory.crowds, memory.packed) + 2 * memory.panel;
+}
+
+std::int64_t kept_memory(std::int64_t rows, std::span<const Question> questions, int k) {
+    return memory_of(rows, 0, false, 0, questions, k, {}).all_kept;
 }
 
 std::int64_t rows_looked_at(std::int64_t rows) {

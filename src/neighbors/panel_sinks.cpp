@@ -26,6 +26,24 @@ std::int64_t PanelSinks::bytes(std::int64_t n, std::int64_t lists, std::int64_t 
     return entries + lists * static_cast<std::int64_t>(sizeof(Sink)) + n * (slots + 48);
 }
 
+std::int64_t PanelSinks::crowd_bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted) {
+    // A list that is decided is a node of a map; what a row puts aside doubles where it grows.
+    constexpr std::int64_t allocation = 16, node = 48 + 8 + 24 + 2 * allocation;
+    constexpr auto aside =
+        static_cast<std::int64_t>(sizeof(Crowd)) + 2 * allocation +
+        2 * most_aside * static_cast<std::int64_t>(sizeof(decltype(Crowd::aside)::value_type));
+    return wanted * static_cast<std::int64_t>(sizeof(Neighbor)) + lists * node + n * aside;
+}
+
+std::int64_t PanelSinks::packed_bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted) {
+    // Of a crowd, a list's k nearest may be there twice: decided, and others that are as good as equal.
+    constexpr auto of_entry = static_cast<std::int64_t>(sizeof(Entry) + sizeof(Neighbor));
+    constexpr auto of_list =
+        static_cast<std::int64_t>(near * sizeof(Entry) + sizeof(float) + sizeof(std::int32_t) + 16);
+    return wanted * of_entry + lists * of_list +
+           n * most_aside * static_cast<std::int64_t>(sizeof(std::size_t) + sizeof(Entry));
+}
+
 PanelSinks::PanelSinks(const CensusRows& all, std::size_t questions, int k, std::int64_t first,
                        const PanelRows& rows, const Scale& scale)
     : first_(first),

@@ -64,7 +64,7 @@ std::vector<Found> made_found(const campaign::Inputs& inputs, const std::vector<
                 const study::Cell& cell = work[w].cells[c];
                 if (!cell.scored() || owner(w, e, static_cast<std::size_t>(cell.finding)) != world().rank())
                     continue;
-                found.push_back({w, e, c, {}, {}});
+                found.push_back({w, e, c, {}, {}, {}, {}, {}});
                 for (std::int64_t q = 0; q < std::ssize(cell.queries); ++q)
                     found.back().primary.push_back({0, made_margin(w, e, c, q, first_sees), 0});
             }

@@ -17,7 +17,8 @@ struct HeldMemory {
     std::vector<std::int64_t> found;    ///< what the searches found, to the end
     std::vector<std::int64_t> counted;  ///< beside it while it is counted: sums of all resamples
     /// Beside it while it searches: the lists of the group that it permutes, or of panels that it decided of
-    /// groups on several ranks; and then, of the latter, what is sent to it and read.
+    /// groups on several ranks, and what its panels keep of these; and then, of the latter, the lists that
+    /// are sent to it and read.
     std::vector<std::int64_t> lists, delivered;
 
     /// The most of any rank, where its search takes `search` bytes and has gone before it counts.

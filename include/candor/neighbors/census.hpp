@@ -100,6 +100,10 @@ std::int64_t least_memory(std::int64_t rows, std::int64_t dimension, bool double
 std::int64_t full_memory(std::int64_t rows, std::int64_t dimension, bool doubles,
                          std::span<const Question> questions, int k, const SearchOptions& options);
 
+/// Bytes of what the rows of a census keep, packed (Census::kept of all panels), at most about: where each
+/// has many neighbours at as good as one distance.
+std::int64_t kept_memory(std::int64_t rows, std::span<const Question> questions, int k);
+
 /// Rows that a census about `rows` rows looks at before any are met, for their centre and their directions.
 std::int64_t rows_looked_at(std::int64_t rows);
 

@@ -47,6 +47,9 @@ class PanelSinks {
     /// Bytes that sinks for n rows that ask `lists` lists in all take, which want `wanted` neighbours
     /// together.
     static std::int64_t bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted, std::size_t questions);
+    /// Bytes that they take more where every row has a crowd, and those of all of it packed.
+    static std::int64_t crowd_bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted);
+    static std::int64_t packed_bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted);
 
     std::int64_t first() const { return first_; }
     std::int64_t size() const { return std::ssize(offset_); }
