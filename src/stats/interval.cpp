@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
-#include <initializer_list>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -22,28 +22,23 @@ void require_confidence(double confidence) {
     CANDOR_REQUIRE(confidence > 0 && confidence < 1, "confidence " + format_real(confidence));
 }
 
-/// Sorts as far as the quantiles `q`, ascending, need it: their neighbours and both ends come to their
-/// places.
-void sort_around(std::vector<double>& values, std::initializer_list<double> q) {
+/// The place of quantile `q` among `size` values in order; between two of them where it is no integer.
+double place_of(double q, std::size_t size) {
+    return static_cast<double>(size - 1) * q;
+}
+
+/// Sorts both ends as far as the quantiles `tail` and 1 - `tail` reach: of 1,000 values and tails of 2.5 % a
+/// heap of each end is several times as fast as all of them, or as selecting one place after another.
+void sort_tails(std::vector<double>& values, double tail) {
     if (values.empty()) return;
-    auto done = values.begin();
-    const auto place = [&](std::size_t i) {
-        const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size() - 1));
-        if (at < done) return;
-        if (at == done) {
-            std::iter_swap(at, std::min_element(done, values.end()));
-        } else {
-            std::nth_element(done, at, values.end());
-        }
-        done = at + 1;
+    const auto end = [&](std::size_t i) {
+        return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
     };
-    place(0);
-    for (const double one : q) {
-        const auto i = static_cast<std::size_t>(static_cast<double>(values.size() - 1) * one);
-        place(i);
-        place(i + 1);
-    }
-    place(values.size() - 1);
+    const auto low = end(static_cast<std::size_t>(place_of(tail, values.size())) + 2);
+    std::partial_sort(values.begin(), low, values.end());
+    const auto high = std::max(low, end(static_cast<std::size_t>(place_of(1 - tail, values.size()))));
+    std::partial_sort(values.rbegin(), std::make_reverse_iterator(high), std::make_reverse_iterator(low),
+                      std::greater());
 }
 
 }  // namespace
@@ -53,7 +48,7 @@ double quantile(std::span<const double> sorted, double q) {
     if (sorted.empty()) return undefined;
     CANDOR_REQUIRE(std::isfinite(sorted.front()) && std::isfinite(sorted.back()),
                    "values from " + format_real(sorted.front()) + " to " + format_real(sorted.back()));
-    const double position = static_cast<double>(sorted.size() - 1) * q;
+    const double position = place_of(q, sorted.size());
     const auto i = static_cast<std::size_t>(position);
     if (i + 1 >= sorted.size()) return sorted.back();
     return std::lerp(sorted[i], sorted[i + 1], position - std::floor(position));
@@ -65,7 +60,7 @@ Interval percentile_interval(std::span<const double> replicates, double confiden
     sorted.reserve(replicates.size());
     std::ranges::copy_if(replicates, std::back_inserter(sorted), [](double v) { return !std::isnan(v); });
     const double tail = (1 - confidence) / 2;
-    sort_around(sorted, {tail, 1 - tail});
+    sort_tails(sorted, tail);
     return {quantile(sorted, tail), quantile(sorted, 1 - tail), static_cast<std::int64_t>(sorted.size()),
             !sorted.empty() && sorted.front() == sorted.back()};
 }
