@@ -28,6 +28,8 @@ struct Block {
     enum class Kind { observed, permuted, subsampled } kind = Kind::observed;
     std::int64_t first = 0, count = 0;
     std::vector<RowWorlds> roles;
+
+    bool permutes() const { return kind == Kind::permuted; }
 };
 
 std::vector<Block> blocks_of(const study::Study& study) {
@@ -57,23 +59,23 @@ void draw_roles(const study::Study& study, const TaskWork& work, std::size_t cel
     });
 }
 
-/// The lists of a cell: participants' for permutations and queries' for subsamples.
+/// The lists of a cell: participants' for permutations, queries' where labels are as they are, since a query
+/// of an encoder that sees the finding may have no neighbour of the other label among its nearest.
 struct Lists {
     std::vector<NearList> near, sides;
 
-    const std::vector<NearList>& of(const Block& block) const {
-        return block.kind == Block::Kind::subsampled ? sides : near;
-    }
+    std::vector<NearList>& of(bool permuted) { return permuted ? near : sides; }
+    const std::vector<NearList>& of(bool permuted) const { return permuted ? near : sides; }
 };
 
 /// Participants whose lists end too early for some world that is read off them.
 std::vector<std::int64_t> lacking(const ListedCell& listed, const std::vector<Block>& blocks,
-                                  const Lists& lists, bool subsampled, int k, int threads) {
+                                  const Lists& lists, bool permuted, int k, int threads) {
     std::vector<std::atomic<bool>> lacks(lists.near.size());
     for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
         const Block& block = blocks[static_cast<std::size_t>(b)];
-        if ((block.kind == Block::Kind::subsampled) != subsampled) return;
-        const std::vector<NearList>& these = lists.of(block);
+        if (block.permutes() != permuted) return;
+        const std::vector<NearList>& these = lists.of(permuted);
         for (std::size_t i = 0; i < these.size(); ++i) {
             if (!lacks[i] && instruments::lacks(these[i], static_cast<std::int64_t>(i), block.roles,
                                                 listed.participants.unit(), k))
@@ -138,16 +140,16 @@ Matrix<double> cosines_with_all(const neighbors::RowSource& source, const Listed
 
 /// The list of participant `i` with all others on it, or with all candidates of either side.
 NearList whole_list(std::span<const double> cosine, const ListedCell& listed, std::int64_t i,
-                    bool subsampled) {
+                    bool permuted) {
     std::vector<std::pair<double, std::int32_t>> all;
     const auto add = [&](std::int64_t other) {
         if (other != i)
             all.emplace_back(-cosine[static_cast<std::size_t>(other)], static_cast<std::int32_t>(other));
     };
-    if (subsampled) {
-        for (const auto& side : listed.candidate) std::ranges::for_each(side, add);
-    } else {
+    if (permuted) {
         for (std::int64_t other = 0; other < std::ssize(cosine); ++other) add(other);
+    } else {
+        for (const auto& side : listed.candidate) std::ranges::for_each(side, add);
     }
     std::ranges::sort(all);
     NearList list;
@@ -162,16 +164,16 @@ NearList whole_list(std::span<const double> cosine, const ListedCell& listed, st
 /// Completes the lists that lack something for some world of `blocks`.
 void complete(const study::Study& study, const ListedCell& listed, const std::vector<Block>& blocks,
               Lists& lists, const neighbors::RowSource& rows, int threads) {
-    for (const bool subsampled : {false, true}) {
-        const auto which = lacking(listed, blocks, lists, subsampled, study.op.k, threads);
+    for (const bool permuted : {true, false}) {
+        const auto which = lacking(listed, blocks, lists, permuted, study.op.k, threads);
         for (std::size_t first = 0; first < which.size(); first += lists_at_once) {
             const auto these = std::span(which).subspan(
                 first, std::min(static_cast<std::size_t>(lists_at_once), which.size() - first));
             const Matrix<double> cosines = cosines_with_all(rows, listed, these, threads);
             for_each_on_threads(threads, std::ssize(these), [&](std::int64_t at) {
                 const std::int64_t i = these[static_cast<std::size_t>(at)];
-                (subsampled ? lists.sides : lists.near)[static_cast<std::size_t>(i)] =
-                    whole_list(cosines.row(at), listed, i, subsampled);
+                lists.of(permuted)[static_cast<std::size_t>(i)] =
+                    whole_list(cosines.row(at), listed, i, permuted);
             });
         }
     }
@@ -185,16 +187,16 @@ CellWorlds count(const study::Study& study, const ListedCell& listed, const std:
     for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
         const Block& block = blocks[static_cast<std::size_t>(b)];
         counted[static_cast<std::size_t>(b)] = instruments::count_worlds(
-            lists.of(block), block.roles, listed.participants.unit(), study.op.k,
+            lists.of(block.permutes()), block.roles, listed.participants.unit(), study.op.k,
             static_cast<int>(block.count), margins,
-            block.kind == Block::Kind::permuted ? listed.participants.positives() : 0);
+            block.permutes() ? listed.participants.positives() : 0);
     });
     for (std::size_t b = 0; b < blocks.size(); ++b) {
         const auto& counts = counted[b].counts;
         if (blocks[b].kind == Block::Kind::observed) worlds.observed = counts.front();
         if (blocks[b].kind == Block::Kind::subsampled)
             worlds.subsampled.insert(worlds.subsampled.end(), counts.begin(), counts.end());
-        if (blocks[b].kind != Block::Kind::permuted) continue;
+        if (!blocks[b].permutes()) continue;
         worlds.permuted.insert(worlds.permuted.end(), counts.begin(), counts.end());
         worlds.blind.insert(worlds.blind.end(), counted[b].blind.begin(), counted[b].blind.end());
         worlds.words = counted[b].words;
