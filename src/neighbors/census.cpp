@@ -139,6 +139,17 @@ Memory memory_of(std::int64_t rows, std::int64_t dimension, bool doubles, std::i
     return memory;
 }
 
+/// Sorts by key_of(value) < keys, those of one key as they came, through `sorted`.
+template <class Value, class KeyOf>
+void counting_sort(std::vector<Value>& values, std::size_t keys, KeyOf key_of, std::vector<Value>& sorted) {
+    std::vector<std::size_t> next(keys + 1);
+    for (const Value& value : values) ++next[key_of(value) + 1];
+    for (std::size_t key = 1; key < keys; ++key) next[key] += next[key - 1];
+    sorted.resize(values.size());
+    for (const Value& value : values) sorted[next[key_of(value)]++] = value;
+    values.swap(sorted);
+}
+
 /// One side of a tile: rows first .. first + count of a panel.
 struct Side {
     PanelSinks& sinks;
@@ -148,12 +159,37 @@ struct Side {
     Side part(std::int64_t from, std::int64_t n) const { return {sinks, numbers, first + from, n}; }
 };
 
+/// What the columns of a tile are to take. Hits come row after row; they wait here until a few rows are done
+/// and go to a column together, whose lists are then fetched once and not for every hit.
+class ColumnHits {
+  public:
+    void add(std::int64_t row, std::int64_t col, float score) {
+        hits_.push_back({score, static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)});
+    }
+    /// Calls `body(row, col, score)` column by column, rows in the order in which they came, and forgets
+    /// them.
+    template <class Body>
+    void deliver(std::int64_t cols, Body body) {
+        const auto place = [](const Hit& hit) { return static_cast<std::size_t>(hit.col); };
+        counting_sort(hits_, static_cast<std::size_t>(cols), place, sorted_);
+        for (const Hit& hit : hits_) body(hit.row, hit.col, hit.score);
+        hits_.clear();
+    }
+
+  private:
+    struct Hit {
+        float score;
+        std::int32_t row, col;
+    };
+    std::vector<Hit> hits_, sorted_;
+};
+
 /// Where a tile's hits go.
 struct Meeting {
     const Side& rows;
     const Side& cols;
     const Tile& tile;
-    bool both;                                   // the columns take rows too
+    ColumnHits* for_cols;                        // null: the columns take no rows
     float slack;                                 // of any two rows
     std::int64_t survivors = 0, multiplied = 0;  // pairs that passed the first bound, and both
 };
@@ -163,8 +199,18 @@ void take_score(const Meeting& meeting, std::int64_t row, std::int64_t col, floa
     const std::int64_t i = rows.first + row, j = cols.first + col;
     const float for_row = product + *cols.sinks.offsets(j), for_col = product + *rows.sinks.offsets(i);
     if (for_row >= *rows.sinks.tile_cuts(i)) rows.sinks.take(i, cols.sinks.first() + j, for_row);
-    if (meeting.both && for_col >= *cols.sinks.tile_cuts(j))
-        cols.sinks.take(j, rows.sinks.first() + i, for_col);
+    if (meeting.for_cols != nullptr && for_col >= *cols.sinks.tile_cuts(j))
+        meeting.for_cols->add(row, col, for_col);
+}
+
+/// Gives the columns what has waited for them.
+void deliver(const Meeting& meeting) {
+    if (meeting.for_cols == nullptr) return;
+    const Side &rows = meeting.rows, &cols = meeting.cols;
+    meeting.for_cols->deliver(cols.count, [&](std::int64_t row, std::int64_t col, float score) {
+        if (score >= *cols.sinks.tile_cuts(cols.first + col))
+            cols.sinks.take(cols.first + col, rows.sinks.first() + rows.first + row, score);
+    });
 }
 
 void take_hits(void* context, std::int64_t row, std::int64_t first, std::uint64_t hits) {
@@ -181,7 +227,8 @@ bool wanted(const Meeting& meeting, std::int64_t i, std::int64_t j, float most) 
     const PanelSinks &rows = meeting.rows.sinks, &cols = meeting.cols.sinks;
     const float for_row = most + *cols.offsets(j), for_col = most + *rows.offsets(i);
     return (for_row >= *rows.tile_cuts(i) && rows.wants(i, cols.first() + j, for_row)) ||
-           (meeting.both && for_col >= *cols.tile_cuts(j) && cols.wants(j, rows.first() + i, for_col));
+           (meeting.for_cols != nullptr && for_col >= *cols.tile_cuts(j) &&
+            cols.wants(j, rows.first() + i, for_col));
 }
 
 /// Multiplies out those of the pairs that a list still wants if their bounds are met: first in bytes, then,
@@ -388,6 +435,7 @@ class Census::Work {
         struct Scratch {
             Matrix<float> products;
             std::vector<float> row_cut, col_cut;
+            ColumnHits for_cols;
         };
         thread_local Scratch scratch;
         if (scratch.products.rows() < options_.block_rows) {
@@ -430,12 +478,14 @@ class Census::Work {
             for (std::int64_t row = 0; row < rows.count; row += some) {
                 const Side strip = rows.part(row, std::min(some, rows.count - row));
                 const Tile part = tile.from(row, strip.count);
-                Meeting meeting{strip, cols, part, !same, bounds ? slack_of(scale_.radius) : 0};
+                Meeting meeting{strip, cols, part, same ? nullptr : &scratch.for_cols,
+                                bounds ? slack_of(scale_.radius) : 0};
                 if (bounds) {
                     scan_bounds(part, take_survivors, &meeting);
                 } else {
                     scan_tile(part, take_hits, &meeting);
                 }
+                deliver(meeting);
                 survivors += meeting.survivors;
                 multiplied += meeting.multiplied;
                 decide_crowded(strip, cols);
@@ -509,9 +559,9 @@ class Census::Work {
 
     /// Calls `body(question, best, count)` with the k nearest, or fewer, of what one row has kept for each
     /// question and of what it has decided before; `count` is how many it has kept.
+    /// @param kept of one row, question after question.
     template <class Body>
-    void choose(PanelSinks& sinks, std::vector<Kept>& kept, Body body) {
-        std::ranges::stable_sort(kept, {}, &Kept::question);
+    void choose(PanelSinks& sinks, std::span<const Kept> kept, Body body) {
         std::vector<Neighbor> merged;
         for (std::size_t from = 0; from < kept.size();) {
             const auto q = static_cast<std::size_t>(kept[from].question);
@@ -614,7 +664,7 @@ std::vector<Decided> Census::Work::decide(std::int64_t panel) {
     const std::int64_t chunks = (sinks.size() + some - 1) / some;
     std::vector<std::vector<Kept>> kept(static_cast<std::size_t>(chunks));
     for_each_on_threads(options_.threads, chunks, [&](std::int64_t chunk) {
-        std::vector<Kept>& here = kept[static_cast<std::size_t>(chunk)];
+        std::vector<Kept>&here = kept[static_cast<std::size_t>(chunk)], sorted;
         for (std::int64_t i = chunk * some; i < std::min((chunk + 1) * some, sinks.size()); ++i) {
             const auto row = static_cast<std::int32_t>(sinks.first() + i);
             sinks.release(i, 0, all_.size(), [&](std::size_t q, std::int32_t other) {
@@ -623,9 +673,9 @@ std::vector<Decided> Census::Work::decide(std::int64_t panel) {
         }
         // By the other row first: panels are then met one after another, and one row may be kept for many
         // lists: its cosine is computed once.
-        std::ranges::sort(here, [](const Kept& a, const Kept& b) {
-            return std::pair(a.other, a.row) < std::pair(b.other, b.row);
-        });
+        counting_sort(
+            here, static_cast<std::size_t>(all_.size()),
+            [](const Kept& one) { return static_cast<std::size_t>(one.other); }, sorted);
     });
     std::vector<std::size_t> next(kept.size(), 0);
     for (std::int64_t other = 0; other < panels(); ++other) {
@@ -663,12 +713,20 @@ std::vector<Decided> Census::Work::decide(std::int64_t panel) {
     for_each_on_threads(options_.threads, chunks, [&](std::int64_t chunk) {
         std::vector<Kept>& here = kept[static_cast<std::size_t>(chunk)];
         std::vector<std::int64_t>& count = counts[static_cast<std::size_t>(chunk)];
-        std::ranges::stable_sort(here, {}, &Kept::row);
-        std::vector<Kept> of_row;
+        std::vector<Kept> sorted;
+        counting_sort(
+            here, static_cast<std::size_t>(some) * questions_.size(),
+            [&](const Kept& one) {
+                return static_cast<std::size_t>(one.row - sinks.first() - chunk * some) * questions_.size() +
+                       static_cast<std::size_t>(one.question);
+            },
+            sorted);
+        std::size_t next_row = 0;
         for (std::int64_t i = chunk * some; i < std::min((chunk + 1) * some, sinks.size()); ++i) {
             const std::int64_t u = sinks.first() + i;
-            const auto range = std::ranges::equal_range(here, static_cast<std::int32_t>(u), {}, &Kept::row);
-            of_row.assign(range.begin(), range.end());
+            const std::size_t first = next_row;
+            while (next_row < here.size() && here[next_row].row == u) ++next_row;
+            const auto of_row = std::span<const Kept>(here).subspan(first, next_row - first);
             const auto put = [&](std::size_t q, std::span<const Neighbor> best, std::int64_t new_ones) {
                 const std::int64_t query = all_.query(q, u);
                 const int k = all_.wanted(q, k_);

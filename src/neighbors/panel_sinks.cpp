@@ -20,9 +20,11 @@ float rounded_up(double value) {
 
 std::int64_t PanelSinks::bytes(std::int64_t n, std::int64_t lists, std::int64_t wanted,
                                std::size_t questions) {
-    const auto entries =
-        (wanted + lists * static_cast<std::int64_t>(near)) * static_cast<std::int64_t>(sizeof(Entry));
-    const auto slots = static_cast<std::int64_t>(questions * sizeof(std::int32_t));
+    const std::int64_t entries =
+        (wanted + wanted / 2 + lists * near) * static_cast<std::int64_t>(sizeof(Entry));
+    const auto words = (static_cast<std::int64_t>(questions) + word_bits - 1) / word_bits;
+    const auto slots = static_cast<std::int64_t>(questions * sizeof(std::int32_t)) +
+                       words * word_bits * static_cast<std::int64_t>(sizeof(float));
     return entries + lists * static_cast<std::int64_t>(sizeof(Sink)) + n * (slots + 48);
 }
 
@@ -40,7 +42,7 @@ std::int64_t PanelSinks::packed_bytes(std::int64_t n, std::int64_t lists, std::i
     constexpr auto of_entry = static_cast<std::int64_t>(sizeof(Entry) + sizeof(Neighbor));
     constexpr auto of_list =
         static_cast<std::int64_t>(near * sizeof(Entry) + sizeof(float) + sizeof(std::int32_t) + 16);
-    return wanted * of_entry + lists * of_list +
+    return wanted * of_entry + wanted / 2 * static_cast<std::int64_t>(sizeof(Entry)) + lists * of_list +
            n * most_aside * static_cast<std::int64_t>(sizeof(std::size_t) + sizeof(Entry));
 }
 
@@ -51,6 +53,7 @@ PanelSinks::PanelSinks(const CensusRows& all, std::size_t questions, int k, std:
       all_(all),
       radius_(rows.radius),
       slot_(static_cast<std::size_t>(rows.size()) * questions, -1),
+      cut_(static_cast<std::size_t>(rows.size() * all.words() * word_bits), infinity),
       crowd_(static_cast<std::size_t>(rows.size())),
       tile_cut_(static_cast<std::size_t>(rows.size())),
       faced_(static_cast<std::size_t>(rows.size())) {
@@ -67,10 +70,10 @@ PanelSinks::PanelSinks(const CensusRows& all, std::size_t questions, int k, std:
             slot_[static_cast<std::size_t>(i) * questions + q] = static_cast<std::int32_t>(sinks_.size());
             const Reach& reach = all.reach(q, first + i);
             const int wanted = all.wanted(q, k);
-            sinks_.push_back({-infinity, static_cast<std::int32_t>(reach.end),
-                              static_cast<std::int32_t>(reach.skip), 0, wanted,
-                              static_cast<std::uint32_t>(entries)});
-            entries += static_cast<std::size_t>(wanted) + near;
+            cut_of(i, q) = -infinity;
+            sinks_.push_back({static_cast<std::int32_t>(reach.end), static_cast<std::int32_t>(reach.skip), 0,
+                              wanted, static_cast<std::uint32_t>(entries)});
+            entries += static_cast<std::size_t>(room_for(wanted));
         });
     }
     CANDOR_REQUIRE(entries <= std::numeric_limits<std::uint32_t>::max(),
@@ -92,35 +95,57 @@ void PanelSinks::lower(std::int64_t i) {
     float lowest = infinity;
     const Bits* lists = faced_[static_cast<std::size_t>(i)]->lists.data();
     for_each_common(all_.asks(first_ + i), lists, all_.words(),
-                    [&](std::size_t q) { lowest = std::min(lowest, sinks_[slot_of(i, q)].cut); });
+                    [&](std::size_t q) { lowest = std::min(lowest, cut_of(i, q)); });
     tile_cut_[static_cast<std::size_t>(i)] = lowest;
 }
 
-void PanelSinks::keep_near(std::int64_t i, std::size_t slot, Entry entry) {
-    Sink& sink = sinks_[slot];
+void PanelSinks::keep_near(std::int64_t i, std::size_t q, Entry entry) {
+    Sink& sink = sinks_[slot_of(i, q)];
     Entry* const entries = entries_of(sink);
-    const auto room = static_cast<std::size_t>(sink.k) + near;
-    if (static_cast<std::size_t>(sink.count) == room) {
+    if (sink.count == sink.room()) {
+        const float cut = cut_of(i, q);
         Entry* const end = std::remove_if(entries + sink.k, entries + sink.count,
-                                          [&](const Entry& one) { return one.score < sink.cut; });
+                                          [&](const Entry& one) { return one.score < cut; });
         sink.count = static_cast<std::int32_t>(end - entries);
     }
-    if (static_cast<std::size_t>(sink.count) < room) {
+    if (sink.count < sink.room()) {
         entries[sink.count++] = entry;
     } else {
-        crowd(i).aside.emplace_back(slot, entry);
+        crowd(i).aside.emplace_back(q, entry);
     }
 }
 
-std::vector<PanelSinks::Entry> PanelSinks::take_all(std::int64_t i, std::size_t slot) {
-    Sink& sink = sinks_[slot];
+PanelSinks::Chosen PanelSinks::choose(Entry* entries, std::int32_t count, std::int32_t k, float band) {
+    if (count < k) return {count, -infinity};
+    std::nth_element(entries, entries + k - 1, entries + count,
+                     [](const Entry& a, const Entry& b) { return a.score > b.score; });
+    const float cut = entries[k - 1].score - band;
+    Entry* const end =
+        std::remove_if(entries + k, entries + count, [&](const Entry& one) { return one.score < cut; });
+    return {static_cast<std::int32_t>(end - entries), cut};
+}
+
+bool PanelSinks::make_room(std::int64_t i, std::size_t q) {
+    Sink& sink = sinks_[slot_of(i, q)];
+    Entry* const entries = entries_of(sink);
+    const Chosen chosen = choose(entries, sink.count, sink.k, band_[static_cast<std::size_t>(i)]);
+    // Where many are as good as equal, choosing again and again would free nothing.
+    const std::int32_t most = sink.k + sink.k / 4;
+    for (std::int32_t e = most; e < chosen.count; ++e) crowd(i).aside.emplace_back(q, entries[e]);
+    sink.count = std::min(most, chosen.count);
+    return raise(i, q, chosen.cut);
+}
+
+std::vector<PanelSinks::Entry> PanelSinks::take_all(std::int64_t i, std::size_t q) {
+    Sink& sink = sinks_[slot_of(i, q)];
+    if (!sink.in_order()) make_room(i, q);
     std::vector<Entry> all(entries_of(sink), entries_of(sink) + sink.count);
     sink.count = 0;
     if (Crowd* crowd = crowd_[static_cast<std::size_t>(i)].get(); crowd != nullptr) {
         for (const auto& [at, entry] : crowd->aside) {
-            if (at == slot) all.push_back(entry);
+            if (at == q) all.push_back(entry);
         }
-        std::erase_if(crowd->aside, [&](const auto& one) { return one.first == slot; });
+        std::erase_if(crowd->aside, [&](const auto& one) { return one.first == q; });
     }
     return all;
 }
@@ -128,7 +153,7 @@ std::vector<PanelSinks::Entry> PanelSinks::take_all(std::int64_t i, std::size_t 
 std::vector<Neighbor> PanelSinks::take_decided(std::int64_t i, std::size_t q) {
     Crowd* const crowd = crowd_[static_cast<std::size_t>(i)].get();
     if (crowd == nullptr) return {};
-    const auto at = crowd->decided.find(slot_of(i, q));
+    const auto at = crowd->decided.find(q);
     if (at == crowd->decided.end()) return {};
     std::vector<Neighbor> moved = std::move(at->second);
     crowd->decided.erase(at);
@@ -139,11 +164,20 @@ std::string PanelSinks::pack() const {
     std::vector<float> cuts;
     std::vector<std::int32_t> counts;
     std::vector<Entry> entries;
-    for (std::size_t slot = 0; slot < sinks_.size(); ++slot) {
-        cuts.push_back(sinks_[slot].cut);
-        counts.push_back(sinks_[slot].count);
-        const Entry* const of_slot = entries_of(sinks_[slot]);
-        entries.insert(entries.end(), of_slot, of_slot + sinks_[slot].count);
+    for (std::int64_t i = 0; i < size(); ++i) {
+        for_each_common(all_.asks(first_ + i), all_.asks(first_ + i), all_.words(), [&](std::size_t q) {
+            const Sink& sink = sinks_[slot_of(i, q)];
+            const auto first = std::ssize(entries);
+            entries.insert(entries.end(), entries_of(sink), entries_of(sink) + sink.count);
+            Chosen chosen{sink.count, -infinity};
+            if (!sink.in_order())
+                chosen =
+                    choose(entries.data() + first, sink.count, sink.k, band_[static_cast<std::size_t>(i)]);
+            entries.resize(static_cast<std::size_t>(first + chosen.count));
+            counts.push_back(chosen.count);
+            cuts.push_back(
+                std::max(chosen.cut, cut_[static_cast<std::size_t>(i * all_.words() * word_bits) + q]));
+        });
     }
     ByteWriter out;
     out.put(std::span<const float>(cuts));
@@ -154,13 +188,13 @@ std::string PanelSinks::pack() const {
         if (crowd == nullptr) continue;
         out.put(i);
         out.put(std::ssize(crowd->aside));
-        for (const auto& [slot, entry] : crowd->aside) {
-            out.put(slot);
+        for (const auto& [q, entry] : crowd->aside) {
+            out.put(q);
             out.put(entry);
         }
         out.put(static_cast<std::int64_t>(crowd->decided.size()));
-        for (const auto& [slot, decided] : crowd->decided) {
-            out.put(slot);
+        for (const auto& [q, decided] : crowd->decided) {
+            out.put(q);
             out.put(std::span<const Neighbor>(decided));
         }
     }
@@ -179,9 +213,9 @@ void PanelSinks::add(std::string_view packed) {
         for_each_common(all_.asks(first_ + i), all_.asks(first_ + i), all_.words(), [&](std::size_t q) {
             const std::size_t slot = slot_of(i, q);
             // What one of the two has passed, both have.
-            sinks_[slot].cut = std::max(sinks_[slot].cut, cuts[slot]);
+            raise(i, q, cuts[slot]);
             for (std::int32_t e = 0; e < counts[slot]; ++e, ++next) {
-                if (entries[next].score >= sinks_[slot].cut) offer(i, slot, entries[next]);
+                if (entries[next].score >= cut_of(i, q)) offer(i, q, entries[next]);
             }
         });
     }
@@ -189,18 +223,18 @@ void PanelSinks::add(std::string_view packed) {
         const auto i = in.get<std::int64_t>();
         const auto aside = in.get<std::int64_t>();
         for (std::int64_t e = 0; e < aside; ++e) {
-            const auto slot = in.get<std::size_t>();
+            const auto q = in.get<std::size_t>();
             const auto entry = in.get<Entry>();
-            if (entry.score >= sinks_[slot].cut) offer(i, slot, entry);
+            if (entry.score >= cut_of(i, q)) offer(i, q, entry);
         }
         const auto decided = in.get<std::int64_t>();
         for (std::int64_t one = 0; one < decided; ++one) {
-            const auto slot = in.get<std::size_t>();
-            std::vector<Neighbor>& mine = crowd(i).decided[slot];
+            const auto q = in.get<std::size_t>();
+            std::vector<Neighbor>& mine = crowd(i).decided[q];
             const auto theirs = in.get_many<Neighbor>();
             mine.insert(mine.end(), theirs.begin(), theirs.end());
             std::ranges::sort(mine, comes_before);
-            const auto k = static_cast<std::size_t>(sinks_[slot].k);
+            const auto k = static_cast<std::size_t>(sinks_[slot_of(i, q)].k);
             if (mine.size() > k) mine.resize(k);
         }
     }

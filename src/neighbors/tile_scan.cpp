@@ -14,6 +14,16 @@ namespace candor::neighbors::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// A mask as bits, lane 0 lowest.
+template <class Mask>
+std::uint64_t bits_of(Mask mask) {
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(hn::ScalableTag<float>(), mask, bytes);
+    std::uint64_t bits = 0;
+    for (int b = 7; b >= 0; --b) bits = bits << 8 | bytes[b];
+    return bits;
+}
+
 /// Hits of a row among `count` <= 64 columns from `first` on.
 template <bool bounds>
 std::uint64_t hits_of(const Tile& tile, std::int64_t row, std::int64_t first, std::int64_t count) {
@@ -35,11 +45,7 @@ std::uint64_t hits_of(const Tile& tile, std::int64_t row, std::int64_t first, st
         const auto for_col = hn::Ge(hn::Add(product, row_offset), hn::LoadU(lanes, col_cut + j));
         const auto either = hn::Or(for_row, for_col);
         if (HWY_LIKELY(hn::AllFalse(lanes, either))) continue;
-        std::uint8_t bits[8] = {};
-        hn::StoreMaskBits(lanes, either, bits);
-        std::uint64_t here = 0;
-        for (int b = 7; b >= 0; --b) here = here << 8 | bits[b];
-        hits |= here << j;
+        hits |= bits_of(either) << j;
     }
     for (; j < count; ++j) {
         const float product = bounds ? products[j] + tile.row_rest[row] * col_rest[j] : products[j];
@@ -67,6 +73,15 @@ void scan(const Tile& tile, HitHandler handler, void* context) {
 
 void scan_with_bounds(const Tile& tile, HitHandler handler, void* context) {
     scan_all<true>(tile, handler, context);
+}
+
+std::uint64_t reached(const float* cuts, float score) {
+    const hn::ScalableTag<float> lanes;
+    const auto all = hn::Set(lanes, score);
+    std::uint64_t bits = 0;
+    for (std::size_t b = 0; b < 64; b += hn::Lanes(lanes))
+        bits |= bits_of(hn::Le(hn::LoadU(lanes, cuts + b), all)) << b;
+    return bits;
 }
 
 void dots(const float* row, const float* others, std::int64_t stride, std::int64_t length, std::uint64_t hits,
@@ -151,6 +166,7 @@ namespace candor::neighbors {
 
 HWY_EXPORT(scan);
 HWY_EXPORT(scan_with_bounds);
+HWY_EXPORT(reached);
 HWY_EXPORT(dots);
 HWY_EXPORT(dots_of_bytes);
 HWY_EXPORT(target);
@@ -161,6 +177,10 @@ void scan_tile(const Tile& tile, HitHandler handler, void* context) {
 
 void scan_bounds(const Tile& tile, HitHandler handler, void* context) {
     HWY_DYNAMIC_DISPATCH(scan_with_bounds)(tile, handler, context);
+}
+
+std::uint64_t cuts_reached(const float* cuts, float score) {
+    return HWY_DYNAMIC_DISPATCH(reached)(cuts, score);
 }
 
 void dot_products(const float* row, const float* others, std::int64_t stride, std::int64_t length,

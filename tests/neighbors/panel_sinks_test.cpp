@@ -1,6 +1,8 @@
 #include "candor/neighbors/panel_sinks.hpp"
 
 #include <algorithm>
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
@@ -24,19 +26,20 @@ using neighbors::Question;
 namespace {
 
 constexpr int k = 4;
+constexpr int long_list = 20;  // of which no order is held
 constexpr std::int64_t rows = 60;
 
 /// Two questions about 60 rows: everyone asks both; the second sees a list of even rows, without itself, and
 /// not to its end.
 struct Asked {
-    Asked() {
+    explicit Asked(int wanted) {
         for (std::int64_t i = 0; i < rows; ++i) {
             all.emplace_back(i);
             of_all.push_back({rows, i});
             if (i % 2 == 0) even.emplace_back(i);
             of_even.push_back({rows / 2 - 3, i % 2 == 0 ? i / 2 : -1});
         }
-        questions = {{all, all, of_all}, {even, all, of_even}};
+        questions = {{all, all, of_all, wanted}, {even, all, of_even, wanted}};
     }
     std::vector<ContextRow> all, even;
     std::vector<Reach> of_all, of_even;
@@ -45,7 +48,8 @@ struct Asked {
 
 /// The first rows of a census as a panel.
 struct Panel {
-    explicit Panel(std::int64_t count) : census(rows, asked.questions, {}, 16, rows) {
+    explicit Panel(std::int64_t count, int neighbours = k)
+        : wanted(neighbours), asked(neighbours), census(rows, asked.questions, {}, 16, rows) {
         const neighbors::RowSet source(gaussian<float>(rows, 8));
         std::vector<ContextRow> which;
         for (std::int64_t u = 0; u < count; ++u) which.push_back(census.row(u));
@@ -61,6 +65,7 @@ struct Panel {
         return made;
     }
 
+    int wanted;
     Asked asked;
     neighbors::CensusRows census;
     neighbors::Block everyone{0, rows, {3}, {3}};
@@ -110,7 +115,8 @@ Kept by_definition(const Panel& panel, std::int64_t count) {
             }
             std::ranges::sort(all);
             for (const auto& [score, other] : all) {
-                if (score <= all[k - 1].first) kept.emplace_back(i, q, other);
+                if (score <= all[static_cast<std::size_t>(panel.wanted) - 1].first)
+                    kept.emplace_back(i, q, other);
             }
         }
     }
@@ -133,15 +139,17 @@ BOOST_AUTO_TEST_CASE(rounding_goes_one_way) {
 }
 
 BOOST_AUTO_TEST_CASE(what_may_be_among_the_nearest_is_kept_in_any_order) {
-    const Panel panel(20);
-    const Kept expected = by_definition(panel, 20);
-    BOOST_TEST(std::ssize(expected) > 20 * 2 * k);  // ties at the k-th
-    for (const bool backwards : {false, true}) {
-        PanelSinks sinks = panel.sinks();
-        show(
-            sinks, [](std::int64_t) { return true; }, backwards);
-        BOOST_TEST((kept_of(sinks) == expected));
-        BOOST_TEST(kept_of(sinks).empty());  // it was moved out
+    for (const int wanted : {k, long_list}) {
+        const Panel panel(20, wanted);
+        const Kept expected = by_definition(panel, 20);
+        BOOST_TEST(std::ssize(expected) > 20 * 2 * wanted);  // ties at the k-th
+        for (const bool backwards : {false, true}) {
+            PanelSinks sinks = panel.sinks();
+            show(
+                sinks, [](std::int64_t) { return true; }, backwards);
+            BOOST_TEST((kept_of(sinks) == expected));
+            BOOST_TEST(kept_of(sinks).empty());  // it was moved out
+        }
     }
 }
 
@@ -165,8 +173,9 @@ BOOST_AUTO_TEST_CASE(only_rows_of_a_range_are_released) {
 }
 
 // Parts that were shown different rows, packed and added one after another, are as one that was shown all.
-BOOST_AUTO_TEST_CASE(what_was_packed_and_added_is_as_if_it_had_stayed) {
-    const Panel panel(20);
+BOOST_DATA_TEST_CASE(what_was_packed_and_added_is_as_if_it_had_stayed,
+                     boost::unit_test::data::make({k, long_list}), wanted) {
+    const Panel panel(20, wanted);
     const Kept expected = by_definition(panel, 20);
     for (const std::int64_t parts : {1, 2, 3, 60}) {
         PanelSinks whole = panel.sinks();
@@ -191,7 +200,7 @@ BOOST_AUTO_TEST_CASE(what_was_packed_and_added_is_as_if_it_had_stayed) {
         away = sinks.pack();
         if (third == 2) BOOST_TEST((kept_of(sinks) == expected));
     }
-    const Panel smaller(7);
+    const Panel smaller(7, wanted);
     PanelSinks other = smaller.sinks();
     BOOST_CHECK_THROW(other.add(panel.sinks().pack()), InternalError);
 }

@@ -183,4 +183,17 @@ BOOST_AUTO_TEST_CASE(rows_that_hits_name_are_multiplied_out_in_their_order) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(cuts_that_a_score_reaches) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    std::vector<float> cuts(64);
+    for (std::size_t b = 0; b < 64; ++b) cuts[b] = static_cast<float>(b * 37 % 64);
+    cuts[5] = infinity;
+    cuts[6] = -infinity;
+    for (const float score : {-1.0F, 0.0F, 17.0F, 17.5F, 63.0F, 100.0F}) {
+        std::uint64_t expected = 0;
+        for (std::size_t b = 0; b < 64; ++b) expected |= std::uint64_t{score >= cuts[b]} << b;
+        BOOST_TEST(neighbors::cuts_reached(cuts.data(), score) == expected);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 /// What the rows of a panel still take and have kept, for each list that they ask.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,6 +16,7 @@
 #include "candor/neighbors/census_rows.hpp"
 #include "candor/neighbors/panel_rows.hpp"
 #include "candor/neighbors/search.hpp"
+#include "candor/neighbors/tile_scan.hpp"
 
 namespace candor::neighbors {
 
@@ -65,24 +67,33 @@ class PanelSinks {
     /// Whether some list that row i asks and that holds row `other`, in its reach or not, takes a score like
     /// this.
     bool wants(std::int64_t i, std::int64_t other, float score) const {
-        bool any = false;
-        for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(),
-                        [&](std::size_t q) { any = any || score >= sinks_[slot_of(i, q)].cut; });
-        return any;
+        const Bits* const asks = all_.asks(first_ + i);
+        const Bits* const holds = all_.member(other);
+        for (std::int64_t w = 0; w < all_.words(); ++w) {
+            const Bits bits = asks[w] & holds[w];
+            if (bits != 0 && (bits & cuts_reached(cuts_of(i, w), score)) != 0) return true;
+        }
+        return false;
     }
 
     /// Offers row `other` of the census to the lists that row i asks and that hold it.
     /// @pre row i faces a block (`face`).
     void take(std::int64_t i, std::int64_t other, float score) {
         bool risen = false;
-        for_each_common(all_.asks(first_ + i), all_.member(other), all_.words(), [&](std::size_t q) {
-            const std::size_t slot = slot_of(i, q);
-            const Sink& sink = sinks_[slot];
-            if (score < sink.cut) return;
-            const std::int32_t position = all_.position(q, other);
-            if (position >= sink.end || position == sink.skip) return;
-            risen |= offer(i, slot, {score, static_cast<std::int32_t>(other)});
-        });
+        const Bits* const asks = all_.asks(first_ + i);
+        const Bits* const holds = all_.member(other);
+        for (std::int64_t w = 0; w < all_.words(); ++w) {
+            Bits bits = asks[w] & holds[w];
+            if (bits != 0) bits &= cuts_reached(cuts_of(i, w), score);
+            for (; bits != 0; bits &= bits - 1) {
+                const auto q = static_cast<std::size_t>(w * word_bits + std::countr_zero(bits));
+                const std::size_t slot = slot_of(i, q);
+                const Sink& sink = sinks_[slot];
+                const std::int32_t position = all_.position(q, other);
+                if (position >= sink.end || position == sink.skip) continue;
+                risen |= offer(i, q, {score, static_cast<std::int32_t>(other)});
+            }
+        }
         if (risen) lower(i);
     }
 
@@ -91,17 +102,16 @@ class PanelSinks {
     template <class Body>
     void release(std::int64_t i, std::int64_t first, std::int64_t count, Body body) {
         for_each_common(all_.asks(first_ + i), all_.asks(first_ + i), all_.words(), [&](std::size_t q) {
-            const std::size_t slot = slot_of(i, q);
             std::vector<Entry> stay;
-            for (const Entry& entry : take_all(i, slot)) {
-                if (entry.score < sinks_[slot].cut) continue;
+            for (const Entry& entry : take_all(i, q)) {
+                if (entry.score < cut_of(i, q)) continue;
                 if (entry.other < first || entry.other >= first + count) {
                     stay.push_back(entry);
                 } else {
                     body(q, entry.other);
                 }
             }
-            for (const Entry& entry : stay) offer(i, slot, entry);
+            for (const Entry& entry : stay) offer(i, q, entry);
         });
     }
 
@@ -113,15 +123,14 @@ class PanelSinks {
     }
 
     /// The nearest of list q that row i has decided already, at most k, in order: none but of crowded rows.
-    std::vector<Neighbor>& decided(std::int64_t i, std::size_t q) { return crowd(i).decided[slot_of(i, q)]; }
+    std::vector<Neighbor>& decided(std::int64_t i, std::size_t q) { return crowd(i).decided[q]; }
     /// The same, moved out.
     std::vector<Neighbor> take_decided(std::int64_t i, std::size_t q);
 
     /// Tells row i that its k-th neighbour of list q has this cosine or a greater one.
     void settle(std::int64_t i, std::size_t q, double cosine) {
-        Sink& sink = sinks_[slot_of(i, q)];
         const auto r = static_cast<std::size_t>(i);
-        sink.cut = std::max(sink.cut, rounded_down(cosine - own_offset_[r] - static_cast<double>(band_[r])));
+        raise(i, q, rounded_down(cosine - own_offset_[r] - static_cast<double>(band_[r])));
     }
 
     /// All of it as bytes, for the time that the panel is away or for another rank.
@@ -131,17 +140,22 @@ class PanelSinks {
 
   private:
     static constexpr std::int64_t most_aside = 64;
-    static constexpr std::size_t near = 3;  // entries beside the k best that a sink has room for
+    static constexpr std::int32_t near = 3;  // entries beside the k best that a sink has room for
+    static constexpr std::int32_t most_in_order = 16;
     static constexpr float infinity = std::numeric_limits<float>::infinity();
 
-    /// What a row takes of one list: the k best so far, in order, then some that are as good as equal to the
-    /// k-th.
+    /// What a row takes of one list: of a short one the k best so far, in order, then some that are as good
+    /// as equal to the k-th; of a long one any that reached the cut, of which the best are chosen whenever
+    /// its room is full.
     struct Sink {
-        float cut;
         std::int32_t end, skip;  // reach
         std::int32_t count, k;
         std::uint32_t first;  // of its entries
+
+        bool in_order() const { return k <= most_in_order; }
+        std::int32_t room() const { return room_for(k); }
     };
+    static std::int32_t room_for(std::int32_t k) { return k <= most_in_order ? k + near : k + k / 2; }
 
     std::size_t slot_of(std::int64_t i, std::size_t q) const {
         return static_cast<std::size_t>(slot_[static_cast<std::size_t>(i) * questions_ + q]);
@@ -149,40 +163,67 @@ class PanelSinks {
     Entry* entries_of(const Sink& sink) { return entries_.data() + sink.first; }
     const Entry* entries_of(const Sink& sink) const { return entries_.data() + sink.first; }
 
+    /// The lowest score that row i takes of each question of a word; +infinity: it does not ask.
+    const float* cuts_of(std::int64_t i, std::int64_t word) const {
+        return cut_.data() + (i * all_.words() + word) * word_bits;
+    }
+    float& cut_of(std::int64_t i, std::size_t q) {
+        return cut_[static_cast<std::size_t>(i * all_.words() * word_bits) + q];
+    }
+    /// @returns whether the cut has risen.
+    bool raise(std::int64_t i, std::size_t q, float cut) {
+        float& now = cut_of(i, q);
+        const bool risen = cut > now;
+        if (risen) now = cut;
+        return risen;
+    }
+
     /// Keeps an entry whose score reaches the cut. @returns whether the cut has risen.
-    bool offer(std::int64_t i, std::size_t slot, Entry entry) {
+    bool offer(std::int64_t i, std::size_t q, Entry entry) {
+        const std::size_t slot = slot_of(i, q);
         Sink& sink = sinks_[slot];
-        Entry* entries = entries_of(sink);
-        const auto k = static_cast<std::size_t>(sink.k);
-        const std::size_t best = std::min(static_cast<std::size_t>(sink.count), k);
+        Entry* const entries = entries_of(sink);
+        if (!sink.in_order()) {
+            entries[sink.count++] = entry;
+            return sink.count == sink.room() && make_room(i, q);
+        }
+        const std::int32_t k = sink.k, best = std::min(sink.count, k);
         if (best == k && entry.score <= entries[k - 1].score) {
-            keep_near(i, slot, entry);
+            keep_near(i, q, entry);
             return false;
         }
         const Entry last = entries[k - 1];
-        std::size_t at = best < k ? best : k - 1;
+        std::int32_t at = best < k ? best : k - 1;
         for (; at > 0 && entries[at - 1].score < entry.score; --at) entries[at] = entries[at - 1];
         entries[at] = entry;
         if (best < k) {
             ++sink.count;
             if (best + 1 < k) return false;
         }
-        const float cut = entries[k - 1].score - band_[static_cast<std::size_t>(i)];
-        const bool risen = cut > sink.cut;
-        if (risen) sink.cut = cut;
-        if (best == k && last.score >= sink.cut) keep_near(i, slot, last);
+        const bool risen = raise(i, q, entries[k - 1].score - band_[static_cast<std::size_t>(i)]);
+        if (best == k && last.score >= cut_of(i, q)) keep_near(i, q, last);
         return risen;
     }
 
-    void keep_near(std::int64_t i, std::size_t slot, Entry entry);
+    /// Keeps an entry that is as good as equal to the k-th.
+    void keep_near(std::int64_t i, std::size_t q, Entry entry);
+
+    /// The k best of `count` entries come first, then those not below the cut that the k-th sets.
+    struct Chosen {
+        std::int32_t count;  // that are left
+        float cut;           // -infinity: there are fewer than k
+    };
+    static Chosen choose(Entry* entries, std::int32_t count, std::int32_t k, float band);
+    /// Chooses of a long list. @returns whether the cut has risen.
+    bool make_room(std::int64_t i, std::size_t q);
 
     /// Moves all entries of a sink out.
-    std::vector<Entry> take_all(std::int64_t i, std::size_t slot);
+    std::vector<Entry> take_all(std::int64_t i, std::size_t q);
 
     /// What few rows need: those with many neighbours at as good as one distance.
     struct Crowd {
-        std::vector<std::pair<std::size_t, Entry>> aside;      // with their sinks
-        std::map<std::size_t, std::vector<Neighbor>> decided;  // by sink
+        std::vector<std::pair<std::size_t, Entry>> aside;      // with their questions
+        std::map<std::size_t, std::vector<Neighbor>> decided;  // by question
     };
     Crowd& crowd(std::int64_t i) {
         std::unique_ptr<Crowd>& at = crowd_[static_cast<std::size_t>(i)];
@@ -200,6 +241,7 @@ class PanelSinks {
     std::vector<float> offset_, band_;
     std::vector<std::int32_t> slot_;  // by row, question: which sink; -1: it does not ask
     std::vector<Sink> sinks_;
+    std::vector<float> cut_;                     // by row, question, whole words
     std::vector<Entry> entries_;                 // by sink
     std::vector<std::unique_ptr<Crowd>> crowd_;  // by row
     std::vector<float> tile_cut_;

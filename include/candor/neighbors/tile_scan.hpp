@@ -47,6 +47,9 @@ void scan_tile(const Tile& tile, HitHandler handler, void* context);
 /// col_rest + row_offset >= col_cut.
 void scan_bounds(const Tile& tile, HitHandler handler, void* context);
 
+/// The bits b with cuts[b] <= score, of 64 cuts.
+std::uint64_t cuts_reached(const float* cuts, float score);
+
 /// Inner products of `row` with rows b of `others` (first row at `others`, `stride` apart) for the bits b of
 /// `hits`, ascending, into `out`; in single precision, in some order. All rows are padded with zeros to
 /// `length` numbers, a multiple of 16.
