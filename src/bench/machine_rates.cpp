@@ -265,8 +265,6 @@ double measure_worlds() {
     }
     return seconds([&] {
                const auto roles = participants.permuted(0, "rates", 0, instruments::worlds_a_word);
-               for (std::size_t i = 0; i < lists.size(); ++i)
-                   instruments::lacks(lists[i], static_cast<std::int64_t>(i), roles, participants.unit(), k);
                instruments::count_worlds(lists, roles, participants.unit(), k, instruments::worlds_a_word,
                                          true, participants.positives());
            }) /

@@ -1,7 +1,6 @@
 #include "candor/campaign/permute.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -68,27 +67,6 @@ struct Lists {
     const std::vector<NearList>& of(bool permuted) const { return permuted ? near : sides; }
 };
 
-/// Participants whose lists end too early for some world that is read off them.
-std::vector<std::int64_t> lacking(const ListedCell& listed, const std::vector<Block>& blocks,
-                                  const Lists& lists, bool permuted, int k, int threads) {
-    std::vector<std::atomic<bool>> lacks(lists.near.size());
-    for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
-        const Block& block = blocks[static_cast<std::size_t>(b)];
-        if (block.permutes() != permuted) return;
-        const std::vector<NearList>& these = lists.of(permuted);
-        for (std::size_t i = 0; i < these.size(); ++i) {
-            if (!lacks[i] && instruments::lacks(these[i], static_cast<std::int64_t>(i), block.roles,
-                                                listed.participants.unit(), k))
-                lacks[i] = true;
-        }
-    });
-    std::vector<std::int64_t> which;
-    for (std::size_t i = 0; i < lacks.size(); ++i) {
-        if (lacks[i]) which.push_back(static_cast<std::int64_t>(i));
-    }
-    return which;
-}
-
 /// Some rows as they are stored, with their norms.
 struct Rows {
     Rows(const neighbors::RowSource& source, std::span<const ContextRow> which) : stored(source.read(which)) {
@@ -139,8 +117,7 @@ Matrix<double> cosines_with_all(const neighbors::RowSource& source, const Listed
 }
 
 /// The list of participant `i` with all others on it, or with all candidates of either side.
-NearList whole_list(std::span<const double> cosine, const ListedCell& listed, std::int64_t i,
-                    bool permuted) {
+NearList whole_list(std::span<const double> cosine, const ListedCell& listed, std::int64_t i, bool permuted) {
     std::vector<std::pair<double, std::int32_t>> all;
     const auto add = [&](std::int64_t other) {
         if (other != i)
@@ -161,36 +138,65 @@ NearList whole_list(std::span<const double> cosine, const ListedCell& listed, st
     return list;
 }
 
-/// Completes the lists that lack something for some world of `blocks`.
-void complete(const study::Study& study, const ListedCell& listed, const std::vector<Block>& blocks,
-              Lists& lists, const neighbors::RowSource& rows, int threads) {
-    for (const bool permuted : {true, false}) {
-        const auto which = lacking(listed, blocks, lists, permuted, study.op.k, threads);
-        for (std::size_t first = 0; first < which.size(); first += lists_at_once) {
-            const auto these = std::span(which).subspan(
-                first, std::min(static_cast<std::size_t>(lists_at_once), which.size() - first));
-            const Matrix<double> cosines = cosines_with_all(rows, listed, these, threads);
-            for_each_on_threads(threads, std::ssize(these), [&](std::int64_t at) {
-                const std::int64_t i = these[static_cast<std::size_t>(at)];
-                lists.of(permuted)[static_cast<std::size_t>(i)] =
-                    whole_list(cosines.row(at), listed, i, permuted);
-            });
-        }
+/// Makes the lists of participants `which` whole.
+void complete(const ListedCell& listed, std::span<const std::int64_t> which, bool permuted,
+              std::vector<NearList>& lists, const neighbors::RowSource& rows, int threads) {
+    for (std::size_t first = 0; first < which.size(); first += lists_at_once) {
+        const auto these =
+            which.subspan(first, std::min(static_cast<std::size_t>(lists_at_once), which.size() - first));
+        const Matrix<double> cosines = cosines_with_all(rows, listed, these, threads);
+        for_each_on_threads(threads, std::ssize(these), [&](std::int64_t at) {
+            const std::int64_t i = these[static_cast<std::size_t>(at)];
+            lists[static_cast<std::size_t>(i)] = whole_list(cosines.row(at), listed, i, permuted);
+        });
     }
 }
 
-CellWorlds count(const study::Study& study, const ListedCell& listed, const std::vector<Block>& blocks,
-                 const Lists& lists, int threads) {
-    CellWorlds worlds;
-    std::vector<instruments::WorldCounts> counted(blocks.size());
+/// Counts all blocks; lists that end too early for one are made whole, all of a kind together, since that
+/// reads all participants' rows.
+std::vector<instruments::WorldCounts> count(const study::Study& study, const ListedCell& listed,
+                                            const std::vector<Block>& blocks, Lists& lists,
+                                            const neighbors::RowSource& rows, int threads) {
+    std::vector<instruments::WorldCounts> counts(blocks.size());
     const bool margins = study.op.negative_queries != study::NegativeQueries::none;
-    for_each_on_threads(threads, std::ssize(blocks), [&](std::int64_t b) {
-        const Block& block = blocks[static_cast<std::size_t>(b)];
-        counted[static_cast<std::size_t>(b)] = instruments::count_worlds(
-            lists.of(block.permutes()), block.roles, listed.participants.unit(), study.op.k,
-            static_cast<int>(block.count), margins,
-            block.permutes() ? listed.participants.positives() : 0);
-    });
+    for (const bool permuted : {true, false}) {
+        std::vector<NearList>& these = lists.of(permuted);
+        std::vector<std::size_t> which;  // blocks of the kind
+        for (std::size_t b = 0; b < blocks.size(); ++b) {
+            if (blocks[b].permutes() == permuted) which.push_back(b);
+        }
+        std::vector<instruments::WorldCounter> counters;
+        for (const std::size_t b : which)
+            counters.emplace_back(blocks[b].roles, listed.participants.unit(), study.op.k,
+                                  static_cast<int>(blocks[b].count), margins,
+                                  permuted ? listed.participants.positives() : 0);
+        std::vector<std::vector<std::int64_t>> later(which.size());  // whose lists end early
+        for_each_on_threads(threads, std::ssize(which), [&](std::int64_t at) {
+            const auto c = static_cast<std::size_t>(at);
+            for (std::int64_t x = 0; x < std::ssize(these); ++x) {
+                if (!counters[c].add(x, these[static_cast<std::size_t>(x)])) later[c].push_back(x);
+            }
+        });
+        std::vector<std::int64_t> short_ones;
+        for (const auto& of_block : later)
+            short_ones.insert(short_ones.end(), of_block.begin(), of_block.end());
+        std::ranges::sort(short_ones);
+        short_ones.erase(std::ranges::unique(short_ones).begin(), short_ones.end());
+        complete(listed, short_ones, permuted, these, rows, threads);
+        for_each_on_threads(threads, std::ssize(which), [&](std::int64_t at) {
+            const auto c = static_cast<std::size_t>(at);
+            for (const std::int64_t x : later[c])
+                CANDOR_REQUIRE(counters[c].add(x, these[static_cast<std::size_t>(x)]),
+                               "the list of participant " + std::to_string(x) + " ends early");
+            counts[which[c]] = counters[c].finish();
+        });
+    }
+    return counts;
+}
+
+/// What the blocks have counted, one after another.
+CellWorlds joined(const std::vector<Block>& blocks, const std::vector<instruments::WorldCounts>& counted) {
+    CellWorlds worlds;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
         const auto& counts = counted[b].counts;
         if (blocks[b].kind == Block::Kind::observed) worlds.observed = counts.front();
@@ -238,8 +244,7 @@ void permute_cell(const study::Study& study, const TaskWork& work, Found& found,
     for (std::size_t q = 0; q < listed.query.size(); ++q)
         lists.sides[static_cast<std::size_t>(listed.query[q])] = std::move(found.sides[q]);
     found.sides = {};
-    complete(study, listed, blocks, lists, rows, threads);
-    found.worlds = count(study, listed, blocks, lists, threads);
+    found.worlds = joined(blocks, count(study, listed, blocks, lists, rows, threads));
     require_same_counts(found, work.cells[found.cell], found.worlds.observed);
 }
 
@@ -276,7 +281,9 @@ std::int64_t lists_memory(const ListedCell& listed) {
 std::int64_t reading_memory(const study::Study& study, const ListedCell& listed) {
     if (!listed.has_lists()) return 0;
     const std::int64_t participants = listed.participants.size();
+    // The scores of every permutation, which double where they grow.
     return participants * (std::ssize(blocks_of(study)) * static_cast<std::int64_t>(sizeof(RowWorlds)) +
+                           2 * study.test.permutations * static_cast<std::int64_t>(sizeof(double)) +
                            static_cast<std::int64_t>(sizeof(NearList)) +
                            lists_at_once * static_cast<std::int64_t>(sizeof(double)));
 }

@@ -10,6 +10,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/base/random.hpp"
+#include "candor/instruments/list_walk.hpp"
 #include "candor/stats/auroc.hpp"
 #include "candor/stats/student_t.hpp"
 
@@ -178,9 +179,12 @@ std::vector<RowWorlds> Participants::subsampled(std::span<const Worlds> drawn) c
 namespace {
 
 /// Neighbours come about as a Poisson process along the list: with this many expected, fewer than k have a
-/// chance below 1 in 10,000.
-std::int64_t length_for(int k, double share) {
-    const double expected = k + 4 * std::sqrt(k) + 4;
+/// chance of about 1 in 10,000, with one more of less than half of that.
+double expected_for(int k) {
+    return k + 4 * std::sqrt(k) + 4;
+}
+
+std::int64_t length_for(double expected, double share) {
     return static_cast<std::int64_t>(std::min(std::ceil(expected / share), 1e15));
 }
 
@@ -188,100 +192,79 @@ std::int64_t length_for(int k, double share) {
 
 std::int64_t Participants::list_length() const {
     const double share = static_cast<double>(fewest_near_) / static_cast<double>(size());
-    return std::min(size() - 1, length_for(rules_.k, share));
+    // A list that ends early is replaced by all participants: the more there are, the rarer that should be.
+    constexpr double cheap = 128;
+    const double more = std::max(0.0, std::log(static_cast<double>(size()) / cheap));
+    return std::min(size() - 1, length_for(expected_for(rules_.k) + more, share));
 }
 
 std::int64_t Participants::side_length() const {
-    return length_for(rules_.k, wide_share);
+    return length_for(expected_for(rules_.k), wide_share);
 }
 
-namespace {
+WorldCounter::WorldCounter(std::span<const RowWorlds> rows, std::span<const std::int32_t> unit, int k,
+                           int worlds, bool margins, std::int64_t blind_positives)
+    : rows_(rows), unit_(unit), k_(k), margins_(margins), blind_positives_(blind_positives) {
+    CANDOR_REQUIRE(unit.size() == rows.size() && worlds <= worlds_a_word, std::to_string(worlds));
+    out_.counts.resize(static_cast<std::size_t>(worlds));
+    out_.words = (blind_positives + 63) / 64;
+    if (blind_positives > 0) blind_.resize(rows.size());
+    for (auto& side : scores_) side.resize(static_cast<std::size_t>(worlds));
+}
 
-/// Walks along the list of a query. `found(side, world, cosine)` for each of its k nearest of a side, in
-/// order;
-/// @returns the worlds in which it asks and lacks some of them.
-template <class Found>
-[[gnu::always_inline]] inline Worlds walk(const NearList& list, std::size_t query,
-                                          std::span<const RowWorlds> rows, std::span<const std::int32_t> unit,
-                                          int k, Found found) {
-    const RowWorlds& mine = rows[query];
-    const Worlds asked = mine.asks[0] | mine.asks[1];
-    std::array<Worlds, 2> open{asked, asked};
-    std::array<std::array<std::int16_t, worlds_a_word>, 2> count{};
-    for (std::size_t i = 0; i < list.row.size() && (open[0] | open[1]) != 0; ++i) {
-        const auto other = static_cast<std::size_t>(list.row[i]);
-        if (unit[other] == unit[query]) continue;
-        const RowWorlds& theirs = rows[other];
-        for (std::size_t side = 0; side < 2; ++side) {
-            Worlds hits = open[side] & (theirs.near[side] | (theirs.last[side] & mine.own[side]));
-            for (; hits != 0; hits &= hits - 1) {
-                const auto world = static_cast<std::size_t>(std::countr_zero(hits));
-                found(side, world, list.cosine[i]);
-                if (++count[side][world] == k) open[side] &= ~(Worlds{1} << world);
-            }
+bool WorldCounter::add(std::int64_t x, const NearList& list) {
+    const RowWorlds& mine = rows_[static_cast<std::size_t>(x)];
+    const Worlds asked = margins_ ? mine.asks[0] | mine.asks[1] : mine.asks[1];
+    if (asked == 0) return true;
+    WalkSums sums;
+    const Worlds lacking = walk_list(list.row, list.cosine, x, rows_, unit_, k_, asked, sums);
+    if (lacking != 0 && !list.whole) return false;
+    for (Worlds left = asked & ~lacking; left != 0; left &= left - 1) {
+        const auto world = static_cast<std::size_t>(std::countr_zero(left));
+        const bool positive = (mine.asks[1] >> world & 1) != 0;
+        const double margin = sums.of[0][world] / k_ - sums.of[1][world] / k_;
+        if (margins_) scores_[positive ? 1 : 0][world].push_back(-margin);
+        if (!positive) continue;
+        Counts& counts = out_.counts[world];
+        ++counts.queries;
+        counts.discordant += margin > 0;
+        counts.ties += margin == 0;
+        if (margin > 0 && !blind_.empty()) blind_[static_cast<std::size_t>(x)] |= Worlds{1} << world;
+    }
+    return true;
+}
+
+WorldCounts WorldCounter::finish() {
+    out_.blind.resize(static_cast<std::size_t>(out_.words) * out_.counts.size());
+    std::vector<std::size_t> positives(out_.counts.size());
+    for (std::size_t x = 0; x < blind_.size(); ++x) {
+        for (Worlds left = rows_[x].asks[1]; left != 0; left &= left - 1) {
+            const auto world = static_cast<std::size_t>(std::countr_zero(left));
+            const std::size_t at = positives[world]++;
+            CANDOR_REQUIRE(static_cast<std::int64_t>(at) < blind_positives_, std::to_string(at));
+            out_.blind[world * static_cast<std::size_t>(out_.words) + at / 64] |= (blind_[x] >> world & 1)
+                                                                                  << (at % 64);
         }
     }
-    return open[0] | open[1];
-}
-
-}  // namespace
-
-bool lacks(const NearList& list, std::int64_t query, std::span<const RowWorlds> rows,
-           std::span<const std::int32_t> unit, int k) {
-    if (list.whole) return false;
-    return walk(list, static_cast<std::size_t>(query), rows, unit, k,
-                [](std::size_t, std::size_t, double) {}) != 0;
+    for (std::size_t world = 0; margins_ && world < out_.counts.size(); ++world) {
+        const auto &positive = scores_[1][world], &negative = scores_[0][world];
+        const stats::PairCounter pairs(positive, std::vector<std::int32_t>(positive.size()), negative,
+                                       std::vector<std::int32_t>(negative.size()));
+        out_.counts[world].twice_wins = pairs.twice_wins();
+        out_.counts[world].pairs = pairs.pairs();
+    }
+    return std::move(out_);
 }
 
 WorldCounts count_worlds(std::span<const NearList> lists, std::span<const RowWorlds> rows,
                          std::span<const std::int32_t> unit, int k, int worlds, bool margins,
                          std::int64_t blind_positives) {
-    CANDOR_REQUIRE(lists.size() == rows.size() && unit.size() == rows.size() && worlds <= worlds_a_word,
-                   std::to_string(lists.size()));
-    WorldCounts out;
-    out.counts.resize(static_cast<std::size_t>(worlds));
-    out.words = (blind_positives + 63) / 64;
-    out.blind.resize(static_cast<std::size_t>(out.words * worlds));
-    std::array<std::vector<std::vector<double>>, 2> scores;  // by side and world: -DM
-    for (auto& side : scores) side.resize(static_cast<std::size_t>(worlds));
-    std::vector<std::int64_t> position(static_cast<std::size_t>(worlds));
-    for (std::size_t x = 0; x < rows.size(); ++x) {
-        const Worlds asked = margins ? rows[x].asks[0] | rows[x].asks[1] : rows[x].asks[1];
-        if (asked == 0) continue;
-        std::array<std::array<double, worlds_a_word>, 2> sum{};
-        const Worlds lacking =
-            walk(lists[x], x, rows, unit, k,
-                 [&](std::size_t side, std::size_t world, double cosine) { sum[side][world] += cosine; });
-        CANDOR_REQUIRE(lacking == 0 || lists[x].whole,
+    CANDOR_REQUIRE(lists.size() == rows.size(), std::to_string(lists.size()));
+    WorldCounter counter(rows, unit, k, worlds, margins, blind_positives);
+    for (std::size_t x = 0; x < lists.size(); ++x)
+        CANDOR_REQUIRE(counter.add(static_cast<std::int64_t>(x), lists[x]),
                        "the list of participant " + std::to_string(x) + " ends early");
-        for (Worlds left = asked; left != 0; left &= left - 1) {
-            const auto world = static_cast<std::size_t>(std::countr_zero(left));
-            const bool positive = (rows[x].asks[1] >> world & 1) != 0;
-            const std::int64_t at = positive ? position[world]++ : 0;
-            if ((lacking >> world & 1) != 0) continue;
-            const double margin = sum[0][world] / k - sum[1][world] / k;
-            if (margins) scores[positive ? 1 : 0][world].push_back(-margin);
-            if (!positive) continue;
-            Counts& counts = out.counts[world];
-            ++counts.queries;
-            counts.discordant += margin > 0;
-            counts.ties += margin == 0;
-            if (margin > 0 && out.words > 0) {
-                CANDOR_REQUIRE(at < blind_positives, std::to_string(at));
-                out.blind[world * static_cast<std::size_t>(out.words) + static_cast<std::size_t>(at / 64)] |=
-                    std::uint64_t{1} << (at % 64);
-            }
-        }
-    }
-    if (!margins) return out;
-    for (std::size_t world = 0; world < out.counts.size(); ++world) {
-        const std::vector<std::int32_t> positives(scores[1][world].size()),
-            negatives(scores[0][world].size());
-        const stats::PairCounter pairs(scores[1][world], positives, scores[0][world], negatives);
-        out.counts[world].twice_wins = pairs.twice_wins();
-        out.counts[world].pairs = pairs.pairs();
-    }
-    return out;
+    return counter.finish();
 }
 
 std::vector<Worlds> draw_patients(std::uint64_t seed, std::string_view task, std::int64_t patients,

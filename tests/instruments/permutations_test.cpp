@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "candor/base/error.hpp"
 #include "candor/base/random.hpp"
 #include "candor/base/sum.hpp"
 
@@ -148,14 +149,23 @@ void check_worlds(const Cohort& cohort, const Participants& all, const std::vect
     const int k = all.rules().k;
     std::vector<NearList> lists = lists_of(cohort, all, length);
     const std::vector<NearList> whole = lists_of(cohort, all, all.size());
-    std::int64_t longer = 0;
+    WorldCounter counter(roles, all.unit(), k, worlds, true, positives);
+    std::vector<std::int64_t> later;  // those whose lists end early
     for (std::size_t x = 0; x < lists.size(); ++x) {
-        if (!lacks(lists[x], static_cast<std::int64_t>(x), roles, all.unit(), k)) continue;
+        const auto at = static_cast<std::int64_t>(x);
+        if (counter.add(at, lists[x])) continue;
         lists[x] = whole[x];
-        ++longer;
+        later.push_back(at);
     }
-    BOOST_TEST(2 * longer < std::ssize(lists));
-    const WorldCounts found = count_worlds(lists, roles, all.unit(), k, worlds, true, positives);
+    BOOST_TEST(2 * later.size() < lists.size());
+    if (!later.empty())
+        BOOST_CHECK_THROW(
+            count_worlds(lists_of(cohort, all, length), roles, all.unit(), k, worlds, true, positives),
+            InternalError);
+    for (const std::int64_t x : later) BOOST_TEST(counter.add(x, whole[static_cast<std::size_t>(x)]));
+    const WorldCounts found = counter.finish();
+    const WorldCounts at_once = count_worlds(lists, roles, all.unit(), k, worlds, true, positives);
+    BOOST_TEST(found.blind == at_once.blind);
     for (int world = 0; world < worlds; ++world) {
         std::vector<bool> blind;
         const Counts expected = counts_of(cohort, all, roles, world, k, blind);

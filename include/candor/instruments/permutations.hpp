@@ -13,8 +13,9 @@
 ///
 /// Lists. Half of the participants, or some share, are candidates of a side, whatever the prevalence: k of
 /// them are found among the nearest k / share or so. A list that is too short for some world is made longer
-/// (`lacks`). Worlds are read 64 at a time, a bit each.
+/// (`WorldCounter::add`). Worlds are read 64 at a time, a bit each.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -81,10 +82,6 @@ struct NearList {
     bool whole = false;  ///< all who count are on it
 };
 
-/// Whether a list ends before a query has found its k neighbours a side in some world.
-bool lacks(const NearList& list, std::int64_t query, std::span<const RowWorlds> rows,
-           std::span<const std::int32_t> unit, int k);
-
 /// Counts of each world (draw 0's: discordant, ties, queries, twice_wins, pairs), and who is blind.
 struct WorldCounts {
     std::vector<Counts> counts;  ///< one a world
@@ -94,10 +91,32 @@ struct WorldCounts {
     std::int64_t words = 0;
 };
 
-/// The statistics of `worlds` (<= 64) worlds. A query that has fewer than k candidates of a side in a world,
-/// as one whose image is also another row may, is none there.
-/// @param margins AUROC too. @param blind_positives that ask in every world, 0: `blind` stays empty.
-/// @throws InternalError where a list lacks something.
+/// The statistics of up to 64 worlds, from one list after another.
+class WorldCounter {
+  public:
+    /// The roles and units of all participants, which must outlive this.
+    /// @param margins AUROC too. @param blind_positives that ask in every world, 0: `blind` stays empty.
+    WorldCounter(std::span<const RowWorlds> rows, std::span<const std::int32_t> unit, int k, int worlds,
+                 bool margins, std::int64_t blind_positives);
+
+    /// Counts participant `x`, once, in any order of them. A query that has fewer than k candidates of a side
+    /// in a world, as one whose image is also another row may, is none there.
+    /// @returns false, and counts nothing, where its list ends before it has found k a side in some world.
+    bool add(std::int64_t x, const NearList& list);
+    WorldCounts finish();
+
+  private:
+    std::span<const RowWorlds> rows_;
+    std::span<const std::int32_t> unit_;
+    int k_;
+    bool margins_;
+    std::int64_t blind_positives_;
+    WorldCounts out_;
+    std::array<std::vector<std::vector<double>>, 2> scores_;  // by side and world: -DM
+    std::vector<Worlds> blind_;                               // by participant: DM > 0 as a positive
+};
+
+/// All of a WorldCounter at once. @throws InternalError where a list lacks something.
 WorldCounts count_worlds(std::span<const NearList> lists, std::span<const RowWorlds> rows,
                          std::span<const std::int32_t> unit, int k, int worlds, bool margins,
                          std::int64_t blind_positives);

@@ -214,6 +214,10 @@ class PanelSinks {
         float cut;           // -infinity: there are fewer than k
     };
     static Chosen choose(Entry* entries, std::int32_t count, std::int32_t k, float band);
+    /// A score that at least k of the entries reach, and hardly more where they are not as good as equal.
+    static float cut_about(const Entry* entries, std::int32_t count, std::int32_t k);
+    /// Moves the entries that reach a cut to the front. @returns how many they are.
+    static std::int32_t keep_from(Entry* entries, std::int32_t count, float cut);
     /// Chooses of a long list. @returns whether the cut has risen.
     bool make_room(std::int64_t i, std::size_t q);
 
