@@ -207,17 +207,33 @@ Exhibit tasks_exhibit(const ReportData& data) {
     return exhibit;
 }
 
+namespace {
+
+/// The share of the tests under the null `relabel` that reject; undefined without permutations.
+ExhibitCell beyond_geometry(const store::ResultTable& overlap, const std::string& task) {
+    const auto at = find_row(overlap, {{"task", task}, {"null", "relabel"}});
+    const std::int64_t tests = at ? integers(overlap, "tests")[*at] : 0;
+    if (tests == 0) return ExhibitCell::of(NAN);
+    return ExhibitCell::of(static_cast<double>(integers(overlap, "rejected")[*at]) /
+                           static_cast<double>(tests));
+}
+
+}  // namespace
+
 Exhibit overlap_exhibit(const ReportData& data) {
     Exhibit exhibit{
         "table-3-overlap", "Table 3b. Blind-set overlap and error detection by task.",
         "Pairs: of two encoders on one finding, of both of which some positives are blind; above: in "
         "percent, with more in common than chance within contexts gives; significant: in percent, after "
-        "control of the false discovery rate. Delta J: Jaccard index in excess of that chance, in "
-        "points."};
+        "control of the false discovery rate; beyond geometry: significant also where labels are permuted "
+        "for "
+        "both encoders, so that what they share of geometry is chance. Delta J: Jaccard index in excess of "
+        "chance within contexts, in points."};
     exhibit.columns = {{"Task", "task"},
                        {"Pairs", "pairs_both_blind", ValueKind::count},
                        {"Above", "above_of_them", ValueKind::share},
                        {"Significant", "rejected_of_them", ValueKind::share},
+                       {"Beyond geometry", "relabel_rejected_of_tests", ValueKind::share},
                        {"Delta J", "mean_delta_jaccard", ValueKind::share}};
     const store::ResultTable* const detection = data.table("detection");
     if (detection) {
@@ -241,7 +257,7 @@ Exhibit overlap_exhibit(const ReportData& data) {
                                    static_cast<double>(pairs));
         };
         exhibit.rows.push_back({ExhibitCell::of_text(task.label), ExhibitCell::of_count(pairs),
-                                of_pairs("above"), of_pairs("rejected"),
+                                of_pairs("above"), of_pairs("rejected"), beyond_geometry(overlap, task.id),
                                 ExhibitCell::of(at ? reals(overlap, "mean_delta_jaccard")[*at] : NAN)});
         if (!detection) continue;
         auto& cells = exhibit.rows.back();

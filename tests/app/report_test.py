@@ -363,6 +363,8 @@ class WithHeads(InFolder):
         self.same(row, "confidence_auroc", confidence, "auroc")
         self.same(row, "gap", confidence, "gap")
         self.assertEqual(int(row["errors"]), impurity["errors"])
+        relabel = self.one("overlap_summary", null="relabel")
+        self.assertAlmostEqual(float(row["relabel_rejected_of_tests"]), relabel["rejected"] / relabel["tests"])
 
     def test_table_4_has_consensus_and_selection(self):
         rows = self.csv("tables/table-4-consensus-chest.csv")

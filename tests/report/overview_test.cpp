@@ -407,6 +407,7 @@ BOOST_AUTO_TEST_CASE(the_panel_together_is_told_in_a_sentence_each) {
     AcrossTables& across = made.overview.across;
     Maker::add(across.overlap_summary, {"chest", "pooled"}, {12, 0, 11, 10}, {0.9});
     Maker::add(across.overlap_summary, {"chest", "stratified"}, {15, 3, 9, 4}, {0.061});
+    Maker::add(across.overlap_summary, {"chest", "relabel"}, {12, 0, 5, 1}, {0.01});
     Maker::add(across.consensus, {"chest", "finding"}, {4, 99, 99}, {1, 1, 1, 1});
     Maker::add(across.consensus, {"chest", "task"}, {4, 25, 250}, {0.1, 0.07, 0.14, 0.052});
     Maker::add(across.retention, {"chest", "region", "clip"}, {}, {0.2, 0.1, 0.3});
@@ -422,7 +423,9 @@ BOOST_AUTO_TEST_CASE(the_panel_together_is_told_in_a_sentence_each) {
     const std::vector<std::string> said = across_sentences(across, "chest");
     const std::vector<std::string> expected{
         "Blind sets: 9 of 12 pairs of encoders on a finding share more blind positives than their sizes and "
-        "contexts let expect (of 3 more one is blind to none), 4 significantly; delta_J is 6.1 on average.",
+        "contexts let expect (of 3 more one is blind to none), 4 significantly; delta_J is 6.1 on average; 1 "
+        "of "
+        "12 pairs share more than their common geometry gives under permuted labels.",
         "Consensus: the majority of 4 encoders is blind to 25 of 250 positives, 10.0 [7.0, 14.0] percent; "
         "independent encoders of the same rates would be to 5.2.",
         "Retention after erasing the evidence: lowest under clip at 61.0 [60.0, 62.0], highest under "
