@@ -48,7 +48,7 @@ std::map<DetectionJob, int> place(const parallel::Communicator& world, const stu
     std::vector<double> costs;
     for (const DetectionJob& job : jobs) {
         const std::size_t encoder = study.tasks[work[job.work].task].encoders[job.encoder];
-        costs.push_back(detection_cost(study, work, heads, job, dimensions[encoder]));
+        costs.push_back(detection_cost(work, heads, job, dimensions[encoder]));
     }
     const std::vector<int> placed = parallel::place_longest_first(costs, world.size());
     std::map<DetectionJob, int> rank_of;
@@ -148,7 +148,7 @@ std::map<DetectionJob, GeometricScores> score(const parallel::Communicator& worl
     for (const auto& [job, rank] : rank_of) {
         if (rank != world.rank() || scores.contains(job)) continue;
         const std::size_t encoder = study.tasks[work[job.work].task].encoders[job.encoder];
-        mine.emplace_back(job, detection_cost(study, work, heads, job, dimensions[encoder]));
+        mine.emplace_back(job, detection_cost(work, heads, job, dimensions[encoder]));
         total += mine.back().second;
     }
     Progress progress(log, "scoring failures", total);

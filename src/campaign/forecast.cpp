@@ -467,7 +467,7 @@ void Player::play_detection(Forecast& forecast) const {
     std::vector<double> costs;
     for (const DetectionJob& job : jobs) {
         const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
-        costs.push_back(detection_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+        costs.push_back(detection_cost(study_.work, study_.heads, job, study_.dimensions[encoder]));
     }
     const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
     for (std::size_t j = 0; j < jobs.size(); ++j) {

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/base/sum.hpp"
 #include "candor/base/threads.hpp"
 #include "candor/linalg/cholesky.hpp"
+#include "candor/linalg/gemm.hpp"
 
 namespace candor::instruments {
 
 namespace {
 
-constexpr std::int64_t batch_blocks = 8;   // whose rows are in memory at a time
+constexpr std::int64_t batch_blocks = 8;  // whose rows are in memory at a time
 constexpr std::int64_t strip_rows = 128;  // of the scatter, by one thread
 
 void add(std::span<const double> row, std::span<double> sum) {
@@ -62,7 +64,8 @@ std::optional<TrainingScatter> training_scatter(const UnitRows& rows, std::span<
     for (const auto& of : labels)
         CANDOR_REQUIRE(of.size() == training.size(), std::to_string(training.size()) + " training rows, " +
                                                          std::to_string(of.size()) + " labels");
-    const std::int64_t d = rows.dimension(), strips = (d + strip_rows - 1) / strip_rows;
+    const std::int64_t d = rows.dimension(), strips = (d + strip_rows - 1) / strip_rows,
+                       findings = std::ssize(labels);
     TrainingScatter all;
     all.rows = std::ssize(training);
     all.mean = mean_of(rows, training, threads);
@@ -85,23 +88,30 @@ std::optional<TrainingScatter> training_scatter(const UnitRows& rows, std::span<
             }
         });
         for (const double one : square) all.squares += one;
-        // The last strips are the longest.
-        for_each_on_threads(threads, strips, [&](std::int64_t s) {
-            const std::int64_t row = (strips - 1 - s) * strip_rows;
-            linalg::add_scatter_rows(batch.view(), all.scatter.view(), row, std::min(strip_rows, d - row));
-        });
-        for_each_on_threads(threads, std::ssize(labels), [&](std::int64_t f) {
-            TrainingScatter::Finding& finding = all.findings[static_cast<std::size_t>(f)];
+        Matrix<double> is_of_class = zeros(2 * findings, count), sums(2 * findings, d);
+        for (std::int64_t f = 0; f < findings; ++f) {
             for (std::int64_t i = 0; i < count; ++i) {
                 const std::int8_t label =
                     labels[static_cast<std::size_t>(f)][static_cast<std::size_t>(from + i)];
                 if (label < 0) continue;
                 CANDOR_REQUIRE(label <= 1, "label " + std::to_string(label));
-                ++finding.count[static_cast<std::size_t>(label)];
-                add(batch.row(i), finding.sum.row(label));
-                finding.squares += square[static_cast<std::size_t>(i)];
+                is_of_class.row(2 * f + label)[static_cast<std::size_t>(i)] = 1;
+                ++all.findings[static_cast<std::size_t>(f)].count[static_cast<std::size_t>(label)];
             }
+        }
+        // The last strips are the longest.
+        for_each_on_threads(threads, strips, [&](std::int64_t s) {
+            const std::int64_t row = (strips - 1 - s) * strip_rows;
+            linalg::add_scatter_rows(batch.view(), all.scatter.view(), row, std::min(strip_rows, d - row));
         });
+        linalg::multiply(is_of_class.view(), std::as_const(batch).view(), sums.view());
+        for (std::int64_t f = 0; f < findings; ++f) {
+            TrainingScatter::Finding& finding = all.findings[static_cast<std::size_t>(f)];
+            for (const std::int64_t c : {0, 1}) {
+                add(sums.row(2 * f + c), finding.sum.row(c));
+                finding.squares += dot(std::as_const(is_of_class).row(2 * f + c), square);
+            }
+        }
     }
     return all;
 }
