@@ -235,6 +235,14 @@ std::optional<HeadResult> train_head(const study::Study& study, const std::vecto
     return result;
 }
 
+Matrix<double> columns_of(const Matrix<double>& all, std::span<const std::size_t> which) {
+    Matrix<double> out(all.rows(), std::ssize(which));
+    for (std::int64_t r = 0; r < all.rows(); ++r) {
+        for (std::size_t i = 0; i < which.size(); ++i) out.row(r)[i] = all.row(r)[which[i]];
+    }
+    return out;
+}
+
 void put_matrix(ByteWriter& out, const Matrix<double>& matrix) {
     out.put(matrix.rows());
     out.put(matrix.cols());

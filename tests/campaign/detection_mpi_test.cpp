@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
     ResultJournal none;
     parallel::StopRequest never;
     std::int64_t opened = 0;
-    const std::string expected = bytes_of(detect(none, never, 1, opened).table);
+    const std::string expected = bytes_of(detect(none, never, 1, opened).tables.detection);
     BOOST_TEST(!expected.empty());
     for (const std::int64_t first : {0, 1}) {
         const SharedJournal folder;
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
                 const DetectionResults results =
                     detect(kept, stop, 1 + static_cast<int>(turn % 2), opened, asked ? first + turn / 2 : -1);
                 done = true;
-                BOOST_TEST((bytes_of(results.table) == expected));
+                BOOST_TEST((bytes_of(results.tables.detection) == expected));
                 stop.close();
             } catch (const parallel::Stopped&) {
             }
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
             campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
             ResultJournal kept(journal);
             opened = 0;
-            BOOST_TEST((bytes_of(detect(kept, never, 1, opened).table) == expected));
+            BOOST_TEST((bytes_of(detect(kept, never, 1, opened).tables.detection) == expected));
             BOOST_TEST(opened == 0);
             journal.remove(world());
         }
