@@ -299,7 +299,7 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
                        {"n+", "positives", ValueKind::count},
                        {"Encoders", "encoders", ValueKind::count},
                        {"Blind", "blind", ValueKind::count},
-                       {"Share", "share", ValueKind::share, true},
+                       {"Share", "share", ValueKind::share, true, true},
                        {"Independent", "independent_share", ValueKind::share},
                        {"All", "all_blind", ValueKind::count},
                        {"None", "none_blind", ValueKind::count}};
@@ -332,13 +332,16 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
     };
     const store::ResultTable& table = data.overview.across.consensus;
     const auto add = [&](std::size_t i, const std::string& name) {
-        exhibit.rows.push_back(
-            {ExhibitCell::of_text(name), ExhibitCell::of_count(integers(table, "positives")[i]),
-             ExhibitCell::of_count(integers(table, "encoders")[i]),
-             ExhibitCell::of_count(integers(table, "blind")[i]), share_at(table, i, "share", "low", "high"),
-             ExhibitCell::of(reals(table, "independent_share")[i]),
-             ExhibitCell::of_count(integers(table, "all_blind")[i]),
-             ExhibitCell::of_count(integers(table, "none_blind")[i])});
+        ExhibitCell share = share_at(table, i, "share", "low", "high");
+        share.bound_low = reals(table, "bound_low")[i];
+        share.bound_high = reals(table, "bound_high")[i];
+        exhibit.rows.push_back({ExhibitCell::of_text(name),
+                                ExhibitCell::of_count(integers(table, "positives")[i]),
+                                ExhibitCell::of_count(integers(table, "encoders")[i]),
+                                ExhibitCell::of_count(integers(table, "blind")[i]), share,
+                                ExhibitCell::of(reals(table, "independent_share")[i]),
+                                ExhibitCell::of_count(integers(table, "all_blind")[i]),
+                                ExhibitCell::of_count(integers(table, "none_blind")[i])});
     };
     for (const std::string& level : {std::string("finding"), std::string("task")}) {
         for (const std::size_t i : rows_of(table, task)) {

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from reference.inference import benjamini_hochberg, bootstrap_p, divide, interval
+from reference.inference import benjamini_hochberg, bootstrap_p, constant_bound, divide, interval
 
 SCORES = ("impurity", "msp", "max_logit", "energy", "ensemble", "mahalanobis", "neighbor_distance",
           "threshold_distance")
@@ -255,12 +255,6 @@ def policy_errors(heads, f, thresholds, training_d, sensitivity):
     return errors, wrong, label, cases
 
 
-def clopper_pearson(share, n, confidence):
-    """Of a share of 0 or 1 of n: the share at which n of n are as rare as the tail; NaN of any other."""
-    of_all = ((1 - confidence) / 2) ** (1 / n)
-    return {0: (0, 1 - of_all), 1: (of_all, 1)}.get(share, (math.nan, math.nan))
-
-
 def selection_rows(study, task, heads, thresholds, training_d, times):
     """{(level, finding, policy): row}. training_d: {(encoder, finding): D}; the rest as `detection_rows`."""
     findings = {}  # finding: (errors {policy: 2 x (1 + B)}, rows 2 x (1 + B), patients of each label)
@@ -300,12 +294,10 @@ def selection_rows(study, task, heads, thresholds, training_d, times):
                 row["n_boot_valid" if name == "miss" else name + "_valid"] = valid
             for name, side in (("miss", 1), ("false_alarm", 0)):
                 prefix = "" if name == "miss" else name + "_"
-                resampled = rate[policy][side][1:]
-                moves = np.ptp(resampled[~np.isnan(resampled)]) > 0
-                row[prefix + "all_equal"] = not moves
+                bound = constant_bound(rate[policy][side], len(patients[side]), study["confidence"])
+                row[prefix + "all_equal"] = bound[0]
                 row[prefix + "bound_low"], row[prefix + "bound_high"] = (
-                    (math.nan, math.nan) if moves or policy == "independent" else
-                    clopper_pearson(row[name], len(patients[side]), study["confidence"]))
+                    (math.nan, math.nan) if policy == "independent" else bound[1:])
             out[level, finding, policy] = row
 
     for finding, (errors, rows, patients) in findings.items():
