@@ -218,6 +218,20 @@ BOOST_AUTO_TEST_CASE(selection_needs_a_panel_and_is_the_same_on_any_ranks) {
         ++compared;
     }
     BOOST_TEST(compared > 4);
+    // Who contributes to a rate are the patients of one label.
+    const auto of = [&](const char* name) {
+        return std::get<std::vector<std::int64_t>>(table.find(name)->values);
+    };
+    const auto all = of("patients"), positive = of("positive_patients"), negative = of("negative_patients"),
+               flagged = of("few_patients");
+    std::int64_t for_one_label = 0;
+    for (std::size_t row = 0; row < policy.size(); ++row) {
+        BOOST_TEST(flagged[row] == (std::min(positive[row], negative[row]) < 10));
+        BOOST_TEST((std::max(positive[row], negative[row]) <= all[row] &&
+                    all[row] <= positive[row] + negative[row]));
+        for_one_label += flagged[row] != 0 && all[row] >= 10;
+    }
+    BOOST_TEST(for_one_label > 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
