@@ -11,8 +11,8 @@
 #include "candor/base/threads.hpp"
 #include "candor/campaign/lines.hpp"
 #include "candor/instruments/blind_set.hpp"
+#include "candor/instruments/summary.hpp"
 #include "candor/parallel/schedule.hpp"
-#include "candor/stats/interval.hpp"
 #include "candor/stats/resampling.hpp"
 #include "candor/stats/weighted_sums.hpp"
 
@@ -470,9 +470,10 @@ void put_consensus(Rows& rows, const study::Study& study, const study::Task& tas
             whole[b] += finding.resampled_n[b];
         }
     }
-    std::vector<double> replicates;
-    for (std::size_t b = 0; b < part.size(); ++b) replicates.push_back(ratio(part[b], whole[b]));
-    const stats::Interval interval = stats::percentile_interval(replicates, study.bootstrap.confidence);
+    instruments::Replicates replicates{ratio(blind, positives), {}};
+    for (std::size_t b = 0; b < part.size(); ++b) replicates.resampled.push_back(ratio(part[b], whole[b]));
+    const instruments::Estimate share = instruments::estimate(replicates, study.bootstrap.confidence);
+    const stats::Bounds bound = instruments::bound(share, std::ssize(patients), study.bootstrap.confidence);
     double independent = 0;
     for (const FindingSets* finding : level.parts)
         independent += instruments::independent_consensus(finding->sets);
@@ -483,11 +484,12 @@ void put_consensus(Rows& rows, const study::Study& study, const study::Task& tas
     rows.put("positives", positives);
     rows.put("patients", std::ssize(patients));
     rows.put("blind", blind);
-    rows.put("share", ratio(blind, positives));
-    rows.put("low", interval.low);
-    rows.put("high", interval.high);
-    rows.put("n_boot_valid", interval.valid);
+    put_estimate(rows, "share", "low", "high", share);
+    rows.put("n_boot_valid", share.valid);
     rows.put("few_patients", patients.size() < 10);
+    rows.put("all_equal", share.all_equal);
+    rows.put("bound_low", bound.low);
+    rows.put("bound_high", bound.high);
     rows.put("all_blind", all_blind);
     rows.put("none_blind", none_blind);
     rows.put("independent_share", positives == 0 ? undefined : independent / static_cast<double>(positives));

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "candor/base/error.hpp"
-#include "candor/base/threads.hpp"
-#include "candor/instruments/mahalanobis.hpp"
+#include "candor/instruments/class_distances.hpp"
 #include "candor/instruments/training_neighbors.hpp"
 #include "candor/neighbors/memory_rows.hpp"
 #include "candor/neighbors/search.hpp"
@@ -80,26 +79,60 @@ void ask_neighbors(const study::Study& study, const TaskWork& work, const study:
     }
 }
 
-/// Distances of one finding's test rows from the classes of all its training rows.
-void measure_distances(const TaskWork& work, const study::HeadRows& heads, const neighbors::RowSource& rows,
-                       std::size_t finding, std::span<double> out) {
+/// The training and test rows that some finding labels, and their labels by finding.
+struct LabelledRows {
+    std::vector<std::size_t> training, test;  // positions in HeadRows
+    std::vector<std::vector<std::int8_t>> training_labels, test_labels;
+
+    std::vector<instruments::FindingLabels> labels() const {
+        std::vector<instruments::FindingLabels> out;
+        for (std::size_t f = 0; f < training_labels.size(); ++f)
+            out.push_back({training_labels[f], test_labels[f]});
+        return out;
+    }
+};
+
+LabelledRows labelled_rows(const TaskWork& work, const study::HeadRows& heads) {
+    const std::size_t findings = heads.training.labels.size();
+    LabelledRows out;
+    const auto add = [&](std::size_t rows, auto label, auto& which, auto& labels) {
+        labels.resize(findings);
+        for (std::size_t i = 0; i < rows; ++i) {
+            bool any = false;
+            for (std::size_t f = 0; f < findings && !any; ++f) any = label(f, i) >= 0;
+            if (!any) continue;
+            which.push_back(i);
+            for (std::size_t f = 0; f < findings; ++f) labels[f].push_back(label(f, i));
+        }
+    };
+    add(
+        heads.training.rows.size(), [&](std::size_t f, std::size_t i) { return heads.training.labels[f][i]; },
+        out.training, out.training_labels);
+    add(
+        heads.test.size(),
+        [&](std::size_t f, std::size_t i) {
+            return test_label(work, heads, f, static_cast<std::int64_t>(i));
+        },
+        out.test, out.test_labels);
+    return out;
+}
+
+/// Distances of all findings' test rows from the classes of all their training rows.
+/// @returns false where it was stopped.
+bool measure_distances(const TaskWork& work, const study::HeadRows& heads, const neighbors::RowSource& rows,
+                       int threads, const std::function<bool()>& stops, Matrix<double>& out) {
+    const LabelledRows labelled = labelled_rows(work, heads);
     std::vector<ContextRow> training, test;
-    std::vector<std::int8_t> label;
-    for (std::size_t i = 0; i < heads.training.rows.size(); ++i) {
-        if (heads.training.labels[finding][i] < 0) continue;
-        training.emplace_back(static_cast<std::int64_t>(i));
-        label.push_back(heads.training.labels[finding][i]);
-    }
-    std::vector<std::size_t> tested;
-    for (std::size_t i = 0; i < heads.test.size(); ++i) {
-        if (test_label(work, heads, finding, static_cast<std::int64_t>(i)) < 0) continue;
+    for (const std::size_t i : labelled.training) training.emplace_back(static_cast<std::int64_t>(i));
+    for (const std::size_t i : labelled.test)
         test.emplace_back(std::ssize(heads.training.rows) + static_cast<std::int64_t>(i));
-        tested.push_back(i);
+    const auto found = instruments::class_distances(rows, training, test, labelled.labels(), threads, stops);
+    if (!found) return false;
+    for (std::int64_t f = 0; f < found->rows(); ++f) {
+        for (std::size_t i = 0; i < labelled.test.size(); ++i)
+            out.row(f)[labelled.test[i]] = found->row(f)[i];
     }
-    const auto fitted = instruments::Mahalanobis::fit(rows, training, label);
-    if (!fitted) return;
-    const std::vector<double> distances = fitted->distances(rows, test, 1);
-    for (std::size_t i = 0; i < tested.size(); ++i) out[tested[i]] = distances[i];
+    return true;
 }
 
 }  // namespace
@@ -114,16 +147,15 @@ std::vector<DetectionJob> detection_jobs(const study::Study& study, const std::v
     return jobs;
 }
 
-double detection_cost(const study::Study& study, const std::vector<TaskWork>& work,
-                      const HeadRowsOfWork& heads, const DetectionJob& job, std::int64_t dimension) {
+double detection_cost(const std::vector<TaskWork>& work, const HeadRowsOfWork& heads, const DetectionJob& job,
+                      std::int64_t dimension) {
     const study::HeadRows& rows = heads[job.work][job.dataset];
-    const auto findings = static_cast<double>(study.tasks[work[job.work].task].findings.size());
-    const auto d = static_cast<double>(dimension);
-    const double all = static_cast<double>(rows.training.rows.size() + rows.test.size());
+    const LabelledRows labelled = labelled_rows(work[job.work], rows);
     double met = 0;
     for (const auto& [context, sides] : by_context(work[job.work], rows))
         met += static_cast<double>(sides.first.size()) * static_cast<double>(sides.second.size());
-    return 2 * met * d + findings * all * d * d;
+    return 2 * met * static_cast<double>(dimension) +
+           instruments::plan_distances(labelled.labels(), dimension).flops;
 }
 
 std::optional<GeometricScores> geometric_scores(const study::Study& study, const TaskWork& work,
@@ -145,13 +177,7 @@ std::optional<GeometricScores> geometric_scores(const study::Study& study, const
         if (stops()) return std::nullopt;
         ask_neighbors(study, work, heads, rows, sides, options, scores);
     }
-    for (std::int64_t first = 0; first < findings; first += threads) {
-        if (stops()) return std::nullopt;
-        for_each_on_threads(threads, std::min<std::int64_t>(threads, findings - first), [&](std::int64_t i) {
-            measure_distances(work, heads, rows, static_cast<std::size_t>(first + i),
-                              scores.mahalanobis.row(first + i));
-        });
-    }
+    if (!measure_distances(work, heads, rows, threads, stops, scores.mahalanobis)) return std::nullopt;
     return scores;
 }
 

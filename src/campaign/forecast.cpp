@@ -496,7 +496,7 @@ void Player::play_heads(Forecast& forecast) const {
     stage.flops = flops;
 }
 
-/// Jobs are placed as detection_mpi does; products as in `play_heads`, and each rank resamples its own jobs:
+/// Jobs are placed as score_heads_mpi does; products as in `play_heads`, and each rank resamples its own jobs:
 /// a sorted pass a score for AUROC and another for AURC, which draws the weights anew.
 void Player::play_detection(Forecast& forecast) const {
     OnRanks ranks(forecast.ranks);
@@ -504,7 +504,7 @@ void Player::play_detection(Forecast& forecast) const {
     std::vector<double> costs;
     for (const DetectionJob& job : jobs) {
         const std::size_t encoder = of().tasks[study_.work[job.work].task].encoders[job.encoder];
-        costs.push_back(detection_cost(of(), study_.work, study_.heads, job, study_.dimensions[encoder]));
+        costs.push_back(detection_cost(study_.work, study_.heads, job, study_.dimensions[encoder]));
     }
     const std::vector<int> placed = parallel::place_longest_first(costs, forecast.ranks);
     for (std::size_t j = 0; j < jobs.size(); ++j) {

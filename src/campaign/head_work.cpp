@@ -169,10 +169,11 @@ std::int64_t head_memory(const study::Study& study, const std::vector<TaskWork>&
         // Parameters, two moments and their gradient; of two encoders where one is done and the next begins.
         const std::int64_t train = (threads > 1 ? 2 : 1) * looked_at * d * 4 +
                                    threads * (parameters * 16 + findings * looked_at * 8);
-        const std::int64_t square = d * d * 8;
+        // A factor a thread; a scatter, and its axes while they are sought.
+        const std::int64_t square = d * d * 8, squares = 2 * threads + 4;
         constexpr std::int64_t panels = 2 * 4096 * 16;  // values of two panels of a census
         const std::int64_t score =
-            (training + test) * d * 8 + 2 * threads * square + panels * d + 3 * findings * test * 8;
+            (training + test) * d * 8 + squares * square + panels * d + 4 * findings * test * 8;
         const auto rank = static_cast<std::size_t>(placed[j]);
         kept[rank] += findings * (validation + at->second) * 8;
         passing[rank] = std::max({passing[rank], train, score});
@@ -232,6 +233,14 @@ std::optional<HeadResult> train_head(const study::Study& study, const std::vecto
         result.lipschitz.push_back(heads.lipschitz(f));
     }
     return result;
+}
+
+Matrix<double> columns_of(const Matrix<double>& all, std::span<const std::size_t> which) {
+    Matrix<double> out(all.rows(), std::ssize(which));
+    for (std::int64_t r = 0; r < all.rows(); ++r) {
+        for (std::size_t i = 0; i < which.size(); ++i) out.row(r)[i] = all.row(r)[which[i]];
+    }
+    return out;
 }
 
 void put_matrix(ByteWriter& out, const Matrix<double>& matrix) {

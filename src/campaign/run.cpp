@@ -455,8 +455,8 @@ void carry_out_mpi(const parallel::Communicator& world, const RunOptions& option
         add(blind.consensus);
         add(retention.table, &retention.families);
         add(heads.table);
-        add(detection.table, &detection.families);
-        add(detection.risk);
+        add(detection.tables.detection, &detection.tables.families);
+        add(detection.tables.risk_coverage);
         add(selection);
         AssociationTables associations = association_tables(
             study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);

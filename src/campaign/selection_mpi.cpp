@@ -1,6 +1,7 @@
 #include "candor/campaign/selection_mpi.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -98,10 +99,19 @@ std::map<Job, std::map<std::size_t, OfEncoder>> deliver(const parallel::Communic
     return here;
 }
 
+/// Who has negative cases, and who has positive ones.
+struct Patients {
+    std::array<std::set<std::int32_t>, 2> by_label;
+
+    void merge(Patients& other) {
+        for (std::size_t l = 0; l < 2; ++l) by_label[l].merge(other.by_label[l]);
+    }
+};
+
 /// What a rank tells of one finding in one dataset.
 struct Counted {
     SelectionTally tally;
-    std::set<std::int32_t> patients;
+    Patients patients;
 };
 
 /// Logits as probabilities, by Platt's curves of the encoders, fitted on validation.
@@ -145,7 +155,7 @@ std::optional<Calibrated> calibrate(const study::Study& study, const std::map<st
 }
 
 /// One finding's cases, ready to be counted; none where some head has no threshold or no row is labelled.
-std::optional<std::pair<instruments::SelectionCounter, std::set<std::int32_t>>> counter_of(
+std::optional<std::pair<instruments::SelectionCounter, Patients>> counter_of(
     const study::Study& study, const TaskWork& work, const study::HeadRows& rows,
     const std::map<std::size_t, OfEncoder>& heads, const std::vector<std::vector<double>>& training,
     std::int64_t finding) {
@@ -185,8 +195,10 @@ std::optional<std::pair<instruments::SelectionCounter, std::set<std::int32_t>>> 
     }
     all.training_d = training_d;
     all.impurity = impurity.view();
-    return std::pair(instruments::SelectionCounter(all),
-                     std::set<std::int32_t>(patient.begin(), patient.end()));
+    Patients patients;
+    for (std::size_t i = 0; i < label.size(); ++i)
+        patients.by_label[static_cast<std::size_t>(label[i])].insert(patient[i]);
+    return std::pair(instruments::SelectionCounter(all), std::move(patients));
 }
 
 /// Counts one dataset's findings, as they are and in each resample.
@@ -229,8 +241,10 @@ void put_counted(ByteWriter& out, const Counted& one) {
     for (const SelectionCounts& counts : tally.resampled) out.put(counts.values());
     out.put(tally.undefined);
     out.put(tally.without_impurity);
-    const std::vector<std::int32_t> patients(one.patients.begin(), one.patients.end());
-    out.put(std::span<const std::int32_t>(patients));
+    for (const auto& of_label : one.patients.by_label) {
+        const std::vector<std::int32_t> patients(of_label.begin(), of_label.end());
+        out.put(std::span<const std::int32_t>(patients));
+    }
 }
 
 Counted get_counted(ByteReader& in) {
@@ -242,8 +256,10 @@ Counted get_counted(ByteReader& in) {
         one.tally.resampled.emplace_back(encoders, in.get_many<std::int64_t>());
     one.tally.undefined = in.get<instruments::ByPolicy<bool>>();
     one.tally.without_impurity = in.get<std::int64_t>();
-    const auto patients = in.get_many<std::int32_t>();
-    one.patients.insert(patients.begin(), patients.end());
+    for (auto& of_label : one.patients.by_label) {
+        const auto patients = in.get_many<std::int32_t>();
+        of_label.insert(patients.begin(), patients.end());
+    }
     return one;
 }
 
@@ -251,8 +267,10 @@ Counted get_counted(ByteReader& in) {
 
 struct Line {
     std::string task, level, finding, policy;
-    std::int64_t encoders = 0, findings = 0, positives = 0, negatives = 0, patients = 0, without_impurity = 0;
+    std::int64_t encoders = 0, findings = 0, positives = 0, negatives = 0, without_impurity = 0;
+    std::int64_t patients = 0, positive_patients = 0, negative_patients = 0;
     Estimate miss = no_estimate, false_alarm = no_estimate, balanced = no_estimate, gap_closed = no_estimate;
+    stats::Bounds miss_bound{undefined, undefined}, false_alarm_bound{undefined, undefined};
     std::string why_not;
 };
 
@@ -266,15 +284,32 @@ void put_line(Rows& rows, const Line& line) {
     rows.put("positives", line.positives);
     rows.put("negatives", line.negatives);
     rows.put("patients", line.patients);
-    rows.put("few_patients", line.patients < few);
+    rows.put("positive_patients", line.positive_patients);
+    rows.put("negative_patients", line.negative_patients);
+    rows.put("few_patients", std::min(line.positive_patients, line.negative_patients) < few);
     rows.put("without_impurity", line.without_impurity);
     put_estimate(rows, "miss", "miss_low", "miss_high", line.miss);
     rows.put("n_boot_valid", line.miss.valid);
+    rows.put("all_equal", line.miss.all_equal);
+    rows.put("bound_low", line.miss_bound.low);
+    rows.put("bound_high", line.miss_bound.high);
     put_estimate(rows, "false_alarm", "false_alarm_low", "false_alarm_high", line.false_alarm);
+    rows.put("false_alarm_all_equal", line.false_alarm.all_equal);
+    rows.put("false_alarm_bound_low", line.false_alarm_bound.low);
+    rows.put("false_alarm_bound_high", line.false_alarm_bound.high);
     put_estimate(rows, "balanced_error", "balanced_error_low", "balanced_error_high", line.balanced);
     put_estimate(rows, "gap_closed", "gap_closed_low", "gap_closed_high", line.gap_closed);
     rows.put("gap_closed_n_boot_valid", line.gap_closed.valid);
     rows.put("undefined", line.why_not);
+}
+
+void count_patients(const Patients& patients, Line& line) {
+    const auto& [negative, positive] = patients.by_label;
+    std::set<std::int32_t> all = negative;
+    all.insert(positive.begin(), positive.end());
+    line.patients = std::ssize(all);
+    line.positive_patients = std::ssize(positive);
+    line.negative_patients = std::ssize(negative);
 }
 
 std::string why_not(Policy policy, const instruments::SelectionSummary& summary) {
@@ -302,6 +337,12 @@ void add_lines(const study::Study& study, Line line, std::span<const SelectionTa
         line.false_alarm = summary.false_alarm[p];
         line.balanced = summary.balanced[p];
         line.gap_closed = summary.gap_closed[p];
+        // `independent` is a product of shares, and itself no share of the patients.
+        const bool share = policy != Policy::independent;
+        line.miss_bound = instruments::bound(share ? line.miss : no_estimate, line.positive_patients,
+                                             study.bootstrap.confidence);
+        line.false_alarm_bound = instruments::bound(share ? line.false_alarm : no_estimate,
+                                                    line.negative_patients, study.bootstrap.confidence);
         line.why_not = why_not(policy, summary);
         lines.push_back(line);
     }
@@ -315,7 +356,7 @@ void add_task(const study::Study& study, const TaskWork& work, std::map<std::siz
     line.task = task.id;
     line.encoders = std::ssize(task.encoders);
     std::vector<SelectionTally> tallies;
-    std::set<std::int32_t> everyone;
+    Patients everyone;
     for (std::size_t f = 0; f < task.findings.size(); ++f) {
         Line of_finding = line;
         of_finding.level = "finding";
@@ -326,14 +367,14 @@ void add_task(const study::Study& study, const TaskWork& work, std::map<std::siz
             lines.push_back(std::move(of_finding));
             continue;
         }
-        of_finding.patients = std::ssize(at->second.patients);
+        count_patients(at->second.patients, of_finding);
         everyone.merge(at->second.patients);
         tallies.push_back(std::move(at->second.tally));
         add_lines(study, std::move(of_finding), std::span(tallies).last(1), instruments::Pooling::micro,
                   lines);
     }
     if (tallies.empty()) return;
-    line.patients = std::ssize(everyone);
+    count_patients(everyone, line);
     for (const auto pooling : {instruments::Pooling::micro, instruments::Pooling::macro}) {
         line.level = pooling == instruments::Pooling::micro ? "micro" : "macro";
         add_lines(study, line, tallies, pooling, lines);

@@ -1,59 +1,25 @@
 #include "candor/instruments/mahalanobis.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <mutex>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "candor/base/error.hpp"
 #include "candor/base/sum.hpp"
-#include "candor/base/threads.hpp"
 #include "candor/linalg/cholesky.hpp"
-#include "candor/neighbors/centring.hpp"
 
 namespace candor::instruments {
 
 namespace {
 
-constexpr std::int64_t block_rows = 512;
-constexpr double ridge = 1e-3;  // METHODS 9
-
 Matrix<double> zeros(std::int64_t rows, std::int64_t cols) {
     Matrix<double> out(rows, cols);
     for (std::int64_t i = 0; i < rows; ++i) std::ranges::fill(out.row(i), 0.0);
     return out;
-}
-
-/// Each row divided by its norm.
-Matrix<double> unit_rows(neighbors::StoredRows stored, std::span<const ContextRow> which) {
-    neighbors::scale_to_unit_range(stored);
-    return std::visit(
-        [&](const auto& rows) {
-            Matrix<double> out(rows.rows(), rows.cols());
-            for (std::int64_t i = 0; i < rows.rows(); ++i) {
-                const double length = norm(rows.row(i));
-                CANDOR_REQUIRE(
-                    length > 0 && std::isfinite(length),
-                    "row " + std::to_string(which[static_cast<std::size_t>(i)].value) + " has no direction");
-                std::ranges::transform(rows.row(i), out.row(i).begin(),
-                                       [&](auto v) { return static_cast<double>(v) / length; });
-            }
-            return out;
-        },
-        stored);
-}
-
-/// Calls `body(unit rows, first)` for one block of `which` after the other.
-template <class Body>
-void for_each_block(const neighbors::RowSource& rows, std::span<const ContextRow> which, Body body) {
-    for (std::size_t first = 0; first < which.size(); first += block_rows) {
-        const auto part = which.subspan(first, std::min<std::size_t>(block_rows, which.size() - first));
-        body(unit_rows(rows.read(part), part), first);
-    }
 }
 
 double squared_length(std::span<const double> a) {
@@ -62,49 +28,24 @@ double squared_length(std::span<const double> a) {
 
 }  // namespace
 
-std::optional<Mahalanobis> Mahalanobis::fit(const neighbors::RowSource& rows,
-                                            std::span<const ContextRow> training,
-                                            std::span<const std::int8_t> label) {
-    CANDOR_REQUIRE(training.size() == label.size(), std::to_string(training.size()) + " training rows, " +
-                                                        std::to_string(label.size()) + " labels");
-    std::array<double, 2> count{};
-    for (const std::int8_t one : label) {
-        CANDOR_REQUIRE(one == 0 || one == 1, "label " + std::to_string(one));
-        ++count[static_cast<std::size_t>(one)];
-    }
-    if (count[0] == 0 || count[1] == 0) return std::nullopt;
+bool scatters(double variance, std::int64_t n) {
+    // Equal unit rows differ from their mean by its rounding, n/2 ulps in each number at the most.
+    const double rounding = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+    return variance > rounding * rounding;
+}
 
-    const std::int64_t d = rows.dimension();
-    Matrix<double> means = zeros(2, d);
-    for_each_block(rows, training, [&](const Matrix<double>& block, std::size_t first) {
-        for (std::int64_t i = 0; i < block.rows(); ++i) {
-            const std::span<double> mean = means.row(label[first + static_cast<std::size_t>(i)]);
-            std::ranges::transform(mean, block.row(i), mean.begin(), std::plus<>());
-        }
-    });
-    for (std::int64_t c = 0; c < 2; ++c)
-        for (double& v : means.row(c)) v /= count[static_cast<std::size_t>(c)];
-
-    Matrix<double> scatter = zeros(d, d);
-    for_each_block(rows, training, [&](Matrix<double> block, std::size_t first) {
-        for (std::int64_t i = 0; i < block.rows(); ++i) {
-            const std::span<double> row = block.row(i);
-            std::ranges::transform(row, means.row(label[first + static_cast<std::size_t>(i)]), row.begin(),
-                                   std::minus<>());
-        }
-        linalg::add_scatter(block.view(), scatter.view());
-    });
-    const double n = count[0] + count[1];
+std::optional<Mahalanobis> Mahalanobis::of(const Matrix<double>& means, Matrix<double> scatter,
+                                           std::int64_t n) {
+    const std::int64_t d = scatter.rows();
     double trace = 0;
     for (std::int64_t i = 0; i < d; ++i) {
-        for (std::int64_t j = 0; j <= i; ++j) scatter.row(i)[static_cast<std::size_t>(j)] /= n;
+        for (std::int64_t j = 0; j <= i; ++j)
+            scatter.row(i)[static_cast<std::size_t>(j)] /= static_cast<double>(n);
         trace += scatter.row(i)[static_cast<std::size_t>(i)];
     }
-    // Equal unit rows differ from their mean by its rounding, n/2 ulps in each number at the most.
-    const double rounding = n * std::numeric_limits<double>::epsilon();
-    if (!(trace > rounding * rounding)) return std::nullopt;
+    if (!scatters(trace, n)) return std::nullopt;
     for (std::int64_t i = 0; i < d; ++i)
-        scatter.row(i)[static_cast<std::size_t>(i)] += ridge * (trace / static_cast<double>(d));
+        scatter.row(i)[static_cast<std::size_t>(i)] += mahalanobis_ridge * (trace / static_cast<double>(d));
     CANDOR_REQUIRE(linalg::cholesky(scatter.view()),
                    "a covariance with trace " + std::to_string(trace) + " is not positive definite");
 
@@ -117,19 +58,69 @@ std::optional<Mahalanobis> Mahalanobis::fit(const neighbors::RowSource& rows,
     return fitted;
 }
 
-std::vector<double> Mahalanobis::distances(const neighbors::RowSource& rows, std::span<const ContextRow> test,
-                                           int threads) const {
-    std::vector<double> out(test.size());
-    const std::int64_t blocks = (std::ssize(test) + block_rows - 1) / block_rows;
-    std::mutex reading;
-    const auto read = [&](std::span<const ContextRow> part) {
-        const std::lock_guard lock(reading);  // of a source, one thread at a time
-        return rows.read(part);
-    };
-    for_each_on_threads(threads, blocks, [&](std::int64_t b) {
-        const auto first = static_cast<std::size_t>(b * block_rows);
-        const auto part = test.subspan(first, std::min<std::size_t>(block_rows, test.size() - first));
-        Matrix<double> block = unit_rows(read(part), part);
+std::optional<Mahalanobis> Mahalanobis::fit(const UnitRows& rows, std::span<const ContextRow> training,
+                                            std::span<const std::int8_t> label) {
+    CANDOR_REQUIRE(training.size() == label.size(), std::to_string(training.size()) + " training rows, " +
+                                                        std::to_string(label.size()) + " labels");
+    std::array<double, 2> count{};
+    for (const std::int8_t one : label) {
+        CANDOR_REQUIRE(one == 0 || one == 1, "label " + std::to_string(one));
+        ++count[static_cast<std::size_t>(one)];
+    }
+    if (count[0] == 0 || count[1] == 0) return std::nullopt;
+
+    const auto mean_of = [&](Matrix<double>& means, std::size_t at) { return means.row(label[at]); };
+    Matrix<double> means = zeros(2, rows.dimension());
+    for (std::int64_t b = 0; b < unit_blocks(training); ++b) {
+        const Matrix<double> block = rows.read(unit_block(training, b));
+        for (std::int64_t i = 0; i < block.rows(); ++i) {
+            const std::span<double> mean = mean_of(means, static_cast<std::size_t>(b * unit_block_rows + i));
+            std::ranges::transform(mean, block.row(i), mean.begin(), std::plus<>());
+        }
+    }
+    for (std::int64_t c = 0; c < 2; ++c)
+        for (double& v : means.row(c)) v /= count[static_cast<std::size_t>(c)];
+
+    Matrix<double> scatter = zeros(rows.dimension(), rows.dimension());
+    for (std::int64_t b = 0; b < unit_blocks(training); ++b) {
+        Matrix<double> block = rows.read(unit_block(training, b));
+        for (std::int64_t i = 0; i < block.rows(); ++i) {
+            const std::span<double> row = block.row(i);
+            std::ranges::transform(row, mean_of(means, static_cast<std::size_t>(b * unit_block_rows + i)),
+                                   row.begin(), std::minus<>());
+        }
+        linalg::add_scatter(block.view(), scatter.view());
+    }
+    return of(means, std::move(scatter), std::ssize(training));
+}
+
+std::optional<Mahalanobis> Mahalanobis::fit(const UnitRows& rows, const TrainingScatter& all,
+                                            const TrainingScatter::Finding& finding,
+                                            std::span<const ContextRow> unlabelled) {
+    const std::int64_t d = rows.dimension();
+    Matrix<double> scatter(d, d), means(2, d), shares(2, d);
+    for (std::int64_t i = 0; i < d; ++i) std::ranges::copy(all.scatter.row(i), scatter.row(i).begin());
+    for (std::int64_t b = 0; b < unit_blocks(unlabelled); ++b) {
+        Matrix<double> block = rows.read(unit_block(unlabelled, b));
+        for (std::int64_t i = 0; i < block.rows(); ++i)
+            std::ranges::transform(block.row(i), all.mean, block.row(i).begin(), std::minus<>());
+        linalg::add_scatter(block.view(), scatter.view(), -1);
+    }
+    for (std::size_t c = 0; c < 2; ++c) {
+        const auto row = static_cast<std::int64_t>(c);
+        std::ranges::copy(finding.mean(all, c), means.row(row).begin());
+        std::ranges::transform(finding.sum.row(row), shares.row(row).begin(), [&](double v) {
+            return v / std::sqrt(static_cast<double>(finding.count[c]));
+        });
+    }
+    linalg::add_scatter(shares.view(), scatter.view(), -1);
+    return of(means, std::move(scatter), finding.count[0] + finding.count[1]);
+}
+
+std::vector<double> Mahalanobis::distances(const UnitRows& rows, std::span<const ContextRow> test) const {
+    std::vector<double> out;
+    for (std::int64_t b = 0; b < unit_blocks(test); ++b) {
+        Matrix<double> block = rows.read(unit_block(test, b));
         for (std::int64_t i = 0; i < block.rows(); ++i)
             std::ranges::transform(block.row(i), mean_, block.row(i).begin(), std::minus<>());
         linalg::solve_lower(factor_.view(), block.view());
@@ -137,10 +128,9 @@ std::vector<double> Mahalanobis::distances(const neighbors::RowSource& rows, std
             const std::span<double> row = block.row(i);
             const double from_negatives = squared_length(row);
             std::ranges::transform(row, apart_.row(0), row.begin(), std::minus<>());
-            out[first + static_cast<std::size_t>(i)] =
-                std::sqrt(std::min(from_negatives, squared_length(row)));
+            out.push_back(std::sqrt(std::min(from_negatives, squared_length(row))));
         }
-    });
+    }
     return out;
 }
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "candor/base/error.hpp"
-#include "candor/stats/interval.hpp"
 
 namespace candor::instruments {
 
@@ -38,13 +37,9 @@ void complete(LevelSummary& summary, const Replicates& mid, std::int64_t patient
     summary.rate_mid = mid.observed;
     summary.patients = patients;
     summary.few_patients = patients < few;
-    summary.bound_low = summary.bound_high = undefined;
-    const double d = summary.d.value;
-    if (summary.d.all_equal && (d == 0 || d == 1)) {
-        const stats::Bounds bounds = stats::clopper_pearson(d == 0 ? 0 : patients, patients, confidence);
-        summary.bound_low = bounds.low;
-        summary.bound_high = bounds.high;
-    }
+    const stats::Bounds bounds = bound(summary.d, patients, confidence);
+    summary.bound_low = bounds.low;
+    summary.bound_high = bounds.high;
     // A statement about chance, so ties count half: an encoder that gives every image the same features has D
     // = 0 and tells nothing apart.
     const Estimate middle = estimate(mid, confidence);
@@ -100,6 +95,11 @@ Replicates mean_of(std::span<const Replicates> parts) {
 Estimate estimate(const Replicates& replicates, double confidence) {
     const stats::Interval interval = stats::percentile_interval(replicates.resampled, confidence);
     return {replicates.observed, interval.low, interval.high, interval.valid, interval.all_equal};
+}
+
+stats::Bounds bound(const Estimate& share, std::int64_t patients, double confidence) {
+    if (!share.all_equal || (share.value != 0 && share.value != 1)) return {undefined, undefined};
+    return stats::clopper_pearson(share.value == 0 ? 0 : patients, patients, confidence);
 }
 
 LevelSummary summarise(const Tally& tally, std::int64_t patients, double confidence) {

@@ -20,12 +20,28 @@ std::string shape(const MatrixView<T>& a) {
 
 }  // namespace
 
-void add_scatter(MatrixView<const double> rows, MatrixView<double> sum) {
+void add_scatter(MatrixView<const double> rows, MatrixView<double> sum, double factor) {
     CANDOR_REQUIRE(sum.rows == sum.cols && rows.cols == sum.cols, shape(rows) + " into " + shape(sum));
     if (rows.rows == 0 || rows.cols == 0) return;
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(rows.cols),
-                static_cast<int>(rows.rows), 1.0, rows.data, static_cast<int>(rows.stride), 1.0, sum.data,
+                static_cast<int>(rows.rows), factor, rows.data, static_cast<int>(rows.stride), 1.0, sum.data,
                 static_cast<int>(sum.stride));
+}
+
+void add_scatter_rows(MatrixView<const double> rows, MatrixView<double> sum, std::int64_t first,
+                      std::int64_t count) {
+    CANDOR_REQUIRE(sum.rows == sum.cols && rows.cols == sum.cols && first >= 0 && count >= 0 &&
+                       first + count <= sum.rows,
+                   shape(rows) + " into rows " + std::to_string(first) + " to " +
+                       std::to_string(first + count) + " of " + shape(sum));
+    if (rows.rows == 0 || count == 0) return;
+    const MatrixView<const double> columns{rows.data + first, rows.rows, count, rows.stride};
+    double* const begin = sum.data + first * sum.stride;
+    if (first > 0)
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(count), static_cast<int>(first),
+                    static_cast<int>(rows.rows), 1.0, columns.data, static_cast<int>(columns.stride),
+                    rows.data, static_cast<int>(rows.stride), 1.0, begin, static_cast<int>(sum.stride));
+    add_scatter(columns, {begin + first, count, count, sum.stride});
 }
 
 bool cholesky(MatrixView<double> a) {

@@ -34,6 +34,17 @@ void product_by(Gemm gemm, MatrixView<const T> a, MatrixView<const T> b, MatrixV
          static_cast<int>(b.stride), T{0}, c.data, static_cast<int>(c.stride));
 }
 
+template <class T, class Gemm>
+void multiply_by(Gemm gemm, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
+    CANDOR_REQUIRE(a.cols == b.rows && c.rows == a.rows && c.cols == b.cols,
+                   std::to_string(a.rows) + " x " + std::to_string(a.cols) + " times " +
+                       std::to_string(b.rows) + " x " + std::to_string(b.cols));
+    if (c.rows == 0 || c.cols == 0) return;
+    gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(a.rows), static_cast<int>(b.cols),
+         static_cast<int>(a.cols), T{1}, a.data, static_cast<int>(a.stride), b.data,
+         static_cast<int>(b.stride), T{0}, c.data, static_cast<int>(c.stride));
+}
+
 /// A buffer a call that runs (0.3.21, x86-64): OpenBLAS maps it when it is first needed, keeps it, and asks
 /// again for ever where it gets none.
 constexpr std::size_t buffer_bytes = (std::size_t{128} << 20) + 4096;
@@ -67,13 +78,11 @@ void product(MatrixView<const double> a, MatrixView<const double> b, MatrixView<
 }
 
 void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
-    CANDOR_REQUIRE(a.cols == b.rows && c.rows == a.rows && c.cols == b.cols,
-                   std::to_string(a.rows) + " x " + std::to_string(a.cols) + " times " +
-                       std::to_string(b.rows) + " x " + std::to_string(b.cols));
-    if (c.rows == 0 || c.cols == 0) return;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(a.rows), static_cast<int>(b.cols),
-                static_cast<int>(a.cols), 1.0F, a.data, static_cast<int>(a.stride), b.data,
-                static_cast<int>(b.stride), 0.0F, c.data, static_cast<int>(c.stride));
+    multiply_by(cblas_sgemm, a, b, c);
+}
+
+void multiply(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c) {
+    multiply_by(cblas_dgemm, a, b, c);
 }
 
 void open_blas(int threads) {

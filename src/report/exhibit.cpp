@@ -136,7 +136,9 @@ std::string value_text(const ExhibitColumn& column, const ExhibitCell& cell) {
         case ValueKind::count:
             return cell.count == ExhibitCell::absent ? "-" : std::to_string(cell.count);
         case ValueKind::share:
-            return column.interval ? with_interval(cell.value, cell.low, cell.high) : percent(cell.value);
+            if (!column.interval) return percent(cell.value);
+            return std::isnan(cell.bound_low) ? with_interval(cell.value, cell.low, cell.high)
+                                              : with_interval(cell.value, cell.bound_low, cell.bound_high);
         case ValueKind::probability:
         case ValueKind::number:
             return significant(cell.value, 3);
@@ -178,6 +180,10 @@ std::string exhibit_csv(const Exhibit& exhibit) {
             fields.push_back(csv_field(column.key + "_low"));
             fields.push_back(csv_field(column.key + "_high"));
         }
+        if (column.bounded) {
+            fields.push_back(csv_field(column.key + "_bound_low"));
+            fields.push_back(csv_field(column.key + "_bound_high"));
+        }
     }
     std::string out = join_text(fields, ",") + '\n';
     for (const auto& row : exhibit.rows) {
@@ -193,6 +199,10 @@ std::string exhibit_csv(const Exhibit& exhibit) {
                 if (column.interval) {
                     fields.push_back(real_field(row[c].low));
                     fields.push_back(real_field(row[c].high));
+                }
+                if (column.bounded) {
+                    fields.push_back(real_field(row[c].bound_low));
+                    fields.push_back(real_field(row[c].bound_high));
                 }
             }
         }

@@ -41,13 +41,33 @@ ExhibitCell missed(const store::ResultTable& selection, const std::string& task,
                    const std::string& finding, const std::string& policy) {
     const auto row =
         find_row(selection, {{"task", task}, {"level", level}, {"finding", finding}, {"policy", policy}});
-    return row ? share_at(selection, *row, "miss", "miss_low", "miss_high") : ExhibitCell::of(NAN);
+    return row ? errors_at(selection, *row, "miss") : ExhibitCell::of(NAN);
 }
 
 }  // namespace
 
 std::string interval_note(const ReportData& data) {
     return "[" + significant(100 * data.overview.confidence, 3) + " % interval over patients]";
+}
+
+ExhibitCell errors_at(const store::ResultTable& selection, std::size_t row, const std::string& rate) {
+    ExhibitCell cell = share_at(selection, row, rate, rate + "_low", rate + "_high");
+    const std::string bound = rate == "miss" ? "bound" : rate + "_bound";
+    cell.bound_low = reals(selection, bound + "_low")[row];
+    cell.bound_high = reals(selection, bound + "_high")[row];
+    return cell;
+}
+
+void note_bounds(Exhibit& exhibit) {
+    for (const auto& row : exhibit.rows) {
+        if (std::ranges::all_of(row, [](const ExhibitCell& cell) { return std::isnan(cell.bound_low); }))
+            continue;
+        exhibit.notes.emplace_back(
+            "Where every resample gives 0 or 100 percent, Clopper and Pearson's bound over patients stands "
+            "in "
+            "the interval's place.");
+        return;
+    }
 }
 
 ExhibitCell share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
@@ -295,7 +315,7 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
                        {"n+", "positives", ValueKind::count},
                        {"Encoders", "encoders", ValueKind::count},
                        {"Blind", "blind", ValueKind::count},
-                       {"Share", "share", ValueKind::share, true},
+                       {"Share", "share", ValueKind::share, true, true},
                        {"Independent", "independent_share", ValueKind::share},
                        {"All", "all_blind", ValueKind::count},
                        {"None", "none_blind", ValueKind::count}};
@@ -315,7 +335,7 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
             "independently.";
         exhibit.columns.push_back({"Scored", "scored_positives", ValueKind::count});
         for (const auto& [title, policy] : policies)
-            exhibit.columns.push_back({title, std::string(policy) + "_miss", ValueKind::share, true});
+            exhibit.columns.push_back({title, std::string(policy) + "_miss", ValueKind::share, true, true});
     }
     const auto add_selection = [&](const std::string& level, const std::string& finding) {
         if (!selection) return;
@@ -328,13 +348,16 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
     };
     const store::ResultTable& table = data.overview.across.consensus;
     const auto add = [&](std::size_t i, const std::string& name) {
-        exhibit.rows.push_back(
-            {ExhibitCell::of_text(name), ExhibitCell::of_count(integers(table, "positives")[i]),
-             ExhibitCell::of_count(integers(table, "encoders")[i]),
-             ExhibitCell::of_count(integers(table, "blind")[i]), share_at(table, i, "share", "low", "high"),
-             ExhibitCell::of(reals(table, "independent_share")[i]),
-             ExhibitCell::of_count(integers(table, "all_blind")[i]),
-             ExhibitCell::of_count(integers(table, "none_blind")[i])});
+        ExhibitCell share = share_at(table, i, "share", "low", "high");
+        share.bound_low = reals(table, "bound_low")[i];
+        share.bound_high = reals(table, "bound_high")[i];
+        exhibit.rows.push_back({ExhibitCell::of_text(name),
+                                ExhibitCell::of_count(integers(table, "positives")[i]),
+                                ExhibitCell::of_count(integers(table, "encoders")[i]),
+                                ExhibitCell::of_count(integers(table, "blind")[i]), share,
+                                ExhibitCell::of(reals(table, "independent_share")[i]),
+                                ExhibitCell::of_count(integers(table, "all_blind")[i]),
+                                ExhibitCell::of_count(integers(table, "none_blind")[i])});
     };
     for (const std::string& level : {std::string("finding"), std::string("task")}) {
         for (const std::size_t i : rows_of(table, task)) {
@@ -354,6 +377,7 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
             "No head of the task is scored under every encoder, so the columns of the heads' errors are left "
             "out.");
     }
+    note_bounds(exhibit);
     return exhibit;
 }
 

@@ -161,10 +161,7 @@ std::vector<std::string> selection_answers(const ReportData& data, const std::st
     };
     const auto single = row("single"), oracle = row("oracle"), independent = row("independent");
     if (!single || !oracle || !independent) return {};
-    const auto miss = [&](std::size_t i) {
-        return with_interval(reals(*table, "miss")[i], reals(*table, "miss_low")[i],
-                             reals(*table, "miss_high")[i]);
-    };
+    const auto miss = [&](std::size_t i) { return missed(*table, i).text(); };
     const std::int64_t encoders = integers(*table, "encoders")[*single];
     std::vector<std::string> out;
     if (std::isnan(reals(*table, "miss")[*single]))
@@ -174,9 +171,8 @@ std::vector<std::string> selection_answers(const ReportData& data, const std::st
                   " encoders scored, one head misses " + miss(*single) +
                   " percent and a selector that is shown the label " + miss(*oracle) +
                   " (means of the findings).");
-    const double low = reals(*table, "miss_low")[*oracle], high = reals(*table, "miss_high")[*oracle];
-    const double other_low = reals(*table, "miss_low")[*independent],
-                 other_high = reals(*table, "miss_high")[*independent];
+    const auto [of_oracle, low, high] = missed(*table, *oracle);
+    const auto [of_independent, other_low, other_high] = missed(*table, *independent);
     std::string text =
         "That alone shows no information in the panel: if the heads erred independently, all would miss " +
         miss(*independent) + " together, ";

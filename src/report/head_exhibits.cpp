@@ -163,8 +163,8 @@ std::optional<Exhibit> selection_exhibit(const ReportData& data, const std::stri
             "choose without labels."};
     exhibit.columns = {{"Pooling", "level"},
                        {"Policy", "policy"},
-                       {"Missed", "miss", ValueKind::share, true},
-                       {"False alarms", "false_alarm", ValueKind::share, true},
+                       {"Missed", "miss", ValueKind::share, true, true},
+                       {"False alarms", "false_alarm", ValueKind::share, true, true},
                        {"Balanced error", "balanced_error", ValueKind::share, true},
                        {"Gap closed", "gap_closed", ValueKind::share, true}};
     for (const char* level : {"macro", "micro"}) {
@@ -172,8 +172,7 @@ std::optional<Exhibit> selection_exhibit(const ReportData& data, const std::stri
             if (texts(*table, "level")[i] != level) continue;
             exhibit.rows.push_back(
                 {ExhibitCell::of_text(level), ExhibitCell::of_text(spaced(texts(*table, "policy")[i])),
-                 share_at(*table, i, "miss", "miss_low", "miss_high"),
-                 share_at(*table, i, "false_alarm", "false_alarm_low", "false_alarm_high"),
+                 errors_at(*table, i, "miss"), errors_at(*table, i, "false_alarm"),
                  share_at(*table, i, "balanced_error", "balanced_error_low", "balanced_error_high"),
                  share_at(*table, i, "gap_closed", "gap_closed_low", "gap_closed_high")});
         }
@@ -185,6 +184,7 @@ std::optional<Exhibit> selection_exhibit(const ReportData& data, const std::stri
                             "; macro: mean of the findings' rates, micro: all cases together. Which of the "
                             "rules is best was seen on these "
                             "very cases.");
+    note_bounds(exhibit);
     return exhibit;
 }
 

@@ -42,11 +42,7 @@ std::string selection_sentence(const store::ResultTable& table, const std::strin
         if (texts(table, "level")[i] == "macro") row.emplace(texts(table, "policy")[i], i);
     }
     if (row.empty()) return {};
-    const auto miss = [&](const char* policy) {
-        const std::size_t i = row.at(policy);
-        return with_interval(reals(table, "miss")[i], reals(table, "miss_low")[i],
-                             reals(table, "miss_high")[i]);
-    };
+    const auto miss = [&](const char* policy) { return missed(table, row.at(policy)).text(); };
     const std::size_t single = row.at("single");
     std::string text =
         "Missed positives of " + counted(integers(table, "positives")[single], "case", "cases") +

@@ -51,4 +51,10 @@ std::string with_interval(double value, double low, double high) {
     return percent(value) + (std::isnan(low) ? "" : " [" + percent(low) + ", " + percent(high) + ']');
 }
 
+Missed missed(const store::ResultTable& selection, std::size_t row) {
+    const bool bounded = !std::isnan(reals(selection, "bound_low")[row]);
+    return {reals(selection, "miss")[row], reals(selection, bounded ? "bound_low" : "miss_low")[row],
+            reals(selection, bounded ? "bound_high" : "miss_high")[row]};
+}
+
 }  // namespace candor::report

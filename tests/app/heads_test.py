@@ -270,6 +270,29 @@ class Heads(InFolder):
         for row in read_table(self.file, "selection", ("level", "finding", "policy")).values():
             self.assertEqual(row["encoders"], 3)
 
+    def test_errors_that_no_resample_moves_have_a_bound(self):
+        """At a sensitivity of 1 no positive is missed by all encoders; impurity and D stay what they are."""
+        out = run_candor(os.path.join(self.folder, "study.toml"), os.path.join(self.folder, "sensitive.h5"),
+                         "--set", "heads.sensitivity=1", "--set", 'heads.kinds=["linear"]')
+        with h5py.File(out) as f:
+            heads = {d: head_results.Heads(f[f"heads/chest/{d}"]) for d in ("a", "b")}
+            table = read_table(f, "heads", ("level", "dataset", "encoder", "kind", "finding"))
+            found = read_table(f, "selection", ("level", "finding", "policy"))
+        thresholds = {key: table["dataset", key[1], key[0], "linear", key[2]]["threshold"] for key in self.thresholds}
+        expected = head_results.selection_rows(self.study | {"sensitivity": 1.0}, "chest", heads, thresholds,
+                                               {(e, f): 0 for e in ENCODERS for f in FINDINGS}, self.times)
+        columns = ("all_equal", "bound_low", "bound_high", "false_alarm_all_equal", "false_alarm_bound_low",
+                   "false_alarm_bound_high", "positive_patients", "negative_patients", "few_patients")
+        for key, row in expected.items():
+            if key[2] == "lowest_d":
+                continue  # needs D
+            for column in columns:
+                self.close(found[key][column], row[column], 1e-12, (key, column))
+        for finding in FINDINGS:
+            row = found["finding", finding, "oracle"]
+            self.assertEqual((row["miss"], row["miss_high"], row["all_equal"], row["bound_low"]), (0, 0, 1, 0))
+            self.assertGreater(row["bound_high"], 0)
+
     def test_the_overview_tells_of_them(self):
         said = subprocess.run([os.environ["CANDOR"], "show", self.path], check=True, capture_output=True,
                               text=True).stdout.replace("\n", " ")

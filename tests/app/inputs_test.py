@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,7 @@ import unittest
 import h5py
 import numpy as np
 
-from reference.agreement import disagreements, run_candor
+from reference.agreement import disagreements, read_table, run_candor
 
 INPUTS = os.path.join(os.environ["CANDOR_SOURCE"], "inputs")
 
@@ -70,8 +71,30 @@ class Inputs(unittest.TestCase):
         for study in ("wdbc", "digits"):
             with self.subTest(study=study), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(INPUTS, study, "study.toml")
-                problems = disagreements(path, run_candor(path, os.path.join(folder, "out.h5"), ranks=2))
+                results = run_candor(path, os.path.join(folder, "out.h5"), ranks=2)
+                problems = disagreements(path, results)
                 self.assertEqual(problems[:20], [], f"{len(problems)} differences")
+                if study == "digits":
+                    self.heads_are_as_told(results)
+
+    def heads_are_as_told(self, results):
+        with open(os.path.join(INPUTS, "README.md"), encoding="utf-8") as f:
+            told = dict(re.findall(r"\| `(\w+)`[^|]* \| (\d.* \[.*\]) \|", f.read()))
+        with h5py.File(results) as f:
+            policies = {policy: row for (level, _, policy), row in
+                        read_table(f, "selection", ("level", "finding", "policy")).items() if level == "macro"}
+            scores = {key[-1]: row for key, row in
+                      read_table(f, "detection", ("level", "encoder", "context", "finding", "dataset", "score")).items()
+                      if key[0] == "task"}
+        for table, column, names in ((policies, "miss", ("single", "majority", "oracle", "independent")),
+                                     (scores, "auroc", ("impurity", "msp", "threshold_distance"))):
+            for name in names:
+                found = [100 * table[name][column + end] for end in ("", "_low", "_high")]
+                # One case of 24 to 43 of a finding, over ten findings, is 0.4 at the most.
+                np.testing.assert_allclose([float(number) for number in re.findall(r"[\d.]+", told[name])], found,
+                                           atol=0.5, err_msg=name)
+        self.assertEqual((scores["msp"]["won"], scores["msp"]["lost"]), (2, 68))
+        np.testing.assert_allclose(policies["most_confident"]["gap_closed"], 0.629, atol=0.02)
 
 
 if __name__ == "__main__":

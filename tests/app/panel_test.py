@@ -278,6 +278,10 @@ class Panel(InFolder):
         g = rows["panel", "finding", "g"]
         self.assertEqual((g["positives"], g["blind"], g["none_blind"], g["few_patients"]), (6, 0, 3, 1))
         self.assertEqual((g["share"], g["low"], g["high"], g["independent_share"]), (0, 0, 0, 0))
+        # None of n patients: at the bound, none at all has a chance of 2.5 %.
+        self.assertEqual((g["all_equal"], g["bound_low"]), (1, 0))
+        self.assertAlmostEqual((1 - g["bound_high"]) ** g["patients"], 0.025, 12)
+        self.assertTrue(f["all_equal"] == 0 and math.isnan(f["bound_high"]))
         task = rows["panel", "task", ""]
         self.assertEqual((task["positives"], task["blind"], task["none_blind"]), (26, 5, 7))
         self.assert_near(task["independent_share"], (12 * s1 + 8 * s2) / 26)

@@ -373,6 +373,7 @@ class WithHeads(InFolder):
             for policy in ("single", "majority", "oracle", "independent"):
                 stored = self.one("selection", level=level, finding=finding, policy=policy)
                 self.same(row, policy + "_miss", stored, "miss")
+                self.assertEqual(row[policy + "_miss_bound_high"] == "", math.isnan(stored["bound_high"]))
                 self.assertEqual(int(row["scored_positives"]), stored["positives"])
             if level == "macro":
                 self.assertEqual(row["blind"], "")

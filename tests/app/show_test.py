@@ -63,7 +63,7 @@ ACROSS = {
                   "auroc_low": float, "auroc_high": float},
     "selection": {"task": str, "level": str, "policy": str, "positives": int, "encoders": int, "miss": float,
                   "miss_low": float, "miss_high": float, "gap_closed": float, "gap_closed_low": float,
-                  "gap_closed_high": float},
+                  "gap_closed_high": float, "bound_low": float, "bound_high": float},
 }
 
 

@@ -1,9 +1,9 @@
 /// Processor seconds of the detection scores beside bare products, and of their intervals, on one core, for
 /// tests/bench/detection.py.
-///   usage: detection_bench scores TRAINING TEST DIMENSION FINDINGS isotropic|directed ROUNDS
+///   usage: detection_bench scores TRAINING TEST DIMENSION FINDINGS isotropic|directed UNLABELLED ROUNDS
 ///          detection_bench intervals ROWS PATIENTS RESAMPLES FINDINGS
-/// `scores` prints `training_neighbors mahalanobis product` a round; `intervals` prints `auroc aurc`, of all
-/// findings together.
+/// `scores` prints `training_neighbors mahalanobis product` a round, UNLABELLED percent of the labels
+/// missing; `intervals` prints `auroc aurc`, of all findings together.
 
 #include <algorithm>
 #include <cstdio>
@@ -16,8 +16,8 @@
 #include "candor/base/random.hpp"
 #include "candor/bench/made_rows.hpp"
 #include "candor/bench/paired.hpp"
+#include "candor/instruments/class_distances.hpp"
 #include "candor/instruments/detection.hpp"
-#include "candor/instruments/mahalanobis.hpp"
 #include "candor/instruments/training_neighbors.hpp"
 #include "candor/linalg/gemm.hpp"
 #include "candor/neighbors/row_set.hpp"
@@ -30,42 +30,53 @@ using namespace candor::instruments;
 
 constexpr int k = 5;
 
-/// A finding that a tenth to a third of the rows have, and that is not labelled in one of 50.
-TrainingRows made_finding(std::int64_t training, std::int64_t test, std::uint64_t finding) {
+/// A finding that a tenth to a third of the rows have, and that is not labelled in `unlabelled` percent: as
+/// labels of all rows, below 0 where they have none.
+std::vector<std::int8_t> made_labels(std::int64_t rows, std::uint64_t finding, std::uint64_t unlabelled) {
     const Stream stream(1, "bench", finding);
-    TrainingRows out;
-    for (std::int64_t i = 0; i < training + test; ++i) {
+    std::vector<std::int8_t> out;
+    for (std::int64_t i = 0; i < rows; ++i) {
         const std::uint64_t draw = stream.below(static_cast<std::uint64_t>(i), 100);
-        if (draw >= 98) continue;
-        if (i >= training) {
-            out.test.emplace_back(i);
-        } else {
-            out.training.emplace_back(i);
-            out.label.push_back(draw < 10 + 2 * finding);
-        }
+        out.push_back(static_cast<std::int8_t>(draw >= 100 - unlabelled ? -1 : draw < 10 + 2 * finding));
     }
     return out;
 }
 
 void scores(std::int64_t training, std::int64_t test, std::int64_t d, std::uint64_t findings, bool directed,
-            int rounds) {
+            std::uint64_t unlabelled, int rounds) {
     linalg::open_blas();
     const neighbors::RowSet rows(directed ? bench::directed_rows(training + test, d)
                                           : bench::isotropic_rows(training + test, d));
-    std::vector<TrainingRows> made;
-    for (std::uint64_t f = 0; f < findings; ++f) made.push_back(made_finding(training, test, f));
+    std::vector<ContextRow> of_training, of_test;
+    for (std::int64_t i = 0; i < training + test; ++i) (i < training ? of_training : of_test).emplace_back(i);
+    std::vector<std::vector<std::int8_t>> labels;
+    std::vector<TrainingRows> asked(findings);
+    std::vector<FindingLabels> asked_classes;
+    for (std::uint64_t f = 0; f < findings; ++f) {
+        labels.push_back(made_labels(training + test, f, unlabelled));
+        for (std::int64_t i = 0; i < training + test; ++i) {
+            const std::int8_t label = labels.back()[static_cast<std::size_t>(i)];
+            if (label < 0) continue;
+            if (i >= training) {
+                asked[f].test.emplace_back(i);
+            } else {
+                asked[f].training.emplace_back(i);
+                asked[f].label.push_back(label);
+            }
+        }
+    }
+    for (const auto& of : labels) {
+        const std::span<const std::int8_t> all(of);
+        asked_classes.push_back({all.first(of_training.size()), all.subspan(of_training.size())});
+    }
     constexpr std::int64_t strip = 4000;
     Matrix<float> products(std::min(strip, test), training);
     for (std::int64_t i = 0; i < products.rows(); ++i) std::ranges::fill(products.row(i), 0.0F);
     for (int round = 0; round < rounds; ++round) {
         const double searched = bench::processor_seconds(
-            [&] { training_neighbors(rows, made, k, neighbors::SearchOptions{training_block_rows}); });
-        const double measured = bench::processor_seconds([&] {
-            for (const TrainingRows& finding : made)
-                Mahalanobis::fit(rows, finding.training, finding.label)
-                    .value()
-                    .distances(rows, finding.test, 1);
-        });
+            [&] { training_neighbors(rows, asked, k, neighbors::SearchOptions{training_block_rows}); });
+        const double measured = bench::processor_seconds(
+            [&] { class_distances(rows, of_training, of_test, asked_classes, 1, [] { return false; }); });
         const double multiplied = bench::processor_seconds([&] {
             for (std::int64_t first = 0; first < test; first += strip) {
                 const std::int64_t count = std::min(strip, test - first);
@@ -118,15 +129,16 @@ void intervals(std::int64_t n, std::int64_t patients, std::int64_t resamples, st
 int main(int argc, char** argv) try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const auto number = [&](std::size_t i) { return std::stoll(arguments.at(i)); };
-    if (arguments.size() == 7 && arguments[0] == "scores") {
+    if (arguments.size() == 8 && arguments[0] == "scores") {
         scores(number(1), number(2), number(3), static_cast<std::uint64_t>(number(4)),
-               arguments[5] == "directed", static_cast<int>(number(6)));
+               arguments[5] == "directed", static_cast<std::uint64_t>(number(6)),
+               static_cast<int>(number(7)));
     } else if (arguments.size() == 5 && arguments[0] == "intervals") {
         intervals(number(1), number(2), number(3), static_cast<std::uint64_t>(number(4)));
     } else {
         throw std::runtime_error(
             "usage: detection_bench scores TRAINING TEST DIMENSION FINDINGS isotropic|directed "
-            "ROUNDS | intervals ROWS PATIENTS RESAMPLES FINDINGS");
+            "UNLABELLED ROUNDS | intervals ROWS PATIENTS RESAMPLES FINDINGS");
     }
 } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -340,6 +340,12 @@ void check_consensus(const campaign::Inputs& inputs, const std::vector<TaskWork>
             BOOST_TEST(same(row.real("high"), interval.high));
             BOOST_TEST(row.integer("n_boot_valid") == interval.valid);
             BOOST_TEST(row.integer("few_patients") == (patients.size() < 10));
+            BOOST_TEST(row.integer("all_equal") == interval.all_equal);
+            const bool bounded = interval.all_equal && (blind == 0 || blind == std::ssize(level.positives));
+            const stats::Bounds bound =
+                stats::clopper_pearson(blind == 0 ? 0 : std::ssize(patients), std::ssize(patients), 0.95);
+            for (const auto& [name, end] : {std::pair("bound_low", bound.low), {"bound_high", bound.high}})
+                BOOST_TEST(same(row.real(name), bounded ? end : std::nan("")));
             BOOST_TEST(row.integer("all_blind") == all);
             BOOST_TEST(row.integer("none_blind") == none);
             const double independent = independent_by_definition(level.positives);

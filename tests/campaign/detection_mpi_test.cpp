@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
     ResultJournal none;
     parallel::StopRequest never;
     std::int64_t opened = 0;
-    const std::string expected = bytes_of(detect(none, never, 1, opened).table);
+    const std::string expected = bytes_of(detect(none, never, 1, opened).tables.detection);
     BOOST_TEST(!expected.empty());
     for (const std::int64_t first : {0, 1}) {
         const SharedJournal folder;
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
                 const DetectionResults results =
                     detect(kept, stop, 1 + static_cast<int>(turn % 2), opened, asked ? first + turn / 2 : -1);
                 done = true;
-                BOOST_TEST((bytes_of(results.table) == expected));
+                BOOST_TEST((bytes_of(results.tables.detection) == expected));
                 stop.close();
             } catch (const parallel::Stopped&) {
             }
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
             campaign::SearchJournal journal(world(), folder.output(), ours, 512, false, silent);
             ResultJournal kept(journal);
             opened = 0;
-            BOOST_TEST((bytes_of(detect(kept, never, 1, opened).table) == expected));
+            BOOST_TEST((bytes_of(detect(kept, never, 1, opened).tables.detection) == expected));
             BOOST_TEST(opened == 0);
             journal.remove(world());
         }
@@ -218,6 +218,20 @@ BOOST_AUTO_TEST_CASE(selection_needs_a_panel_and_is_the_same_on_any_ranks) {
         ++compared;
     }
     BOOST_TEST(compared > 4);
+    // Who contributes to a rate are the patients of one label.
+    const auto of = [&](const char* name) {
+        return std::get<std::vector<std::int64_t>>(table.find(name)->values);
+    };
+    const auto all = of("patients"), positive = of("positive_patients"), negative = of("negative_patients"),
+               flagged = of("few_patients");
+    std::int64_t for_one_label = 0;
+    for (std::size_t row = 0; row < policy.size(); ++row) {
+        BOOST_TEST(flagged[row] == (std::min(positive[row], negative[row]) < 10));
+        BOOST_TEST((std::max(positive[row], negative[row]) <= all[row] &&
+                    all[row] <= positive[row] + negative[row]));
+        for_one_label += flagged[row] != 0 && all[row] >= 10;
+    }
+    BOOST_TEST(for_one_label > 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

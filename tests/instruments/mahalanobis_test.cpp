@@ -36,13 +36,13 @@ class Plain final : public neighbors::RowSource {
     const Matrix<double>& all_;
 };
 
-std::vector<double> distances(const Matrix<double>& matrix, const std::vector<std::int8_t>& label,
-                              int threads = 1) {
+std::vector<double> distances(const Matrix<double>& matrix, const std::vector<std::int8_t>& label) {
     linalg::open_blas();
-    const Plain rows(matrix);
+    const Plain plain(matrix);
+    const UnitRows rows(plain);
     const auto training = first_rows(std::ssize(label));
     const auto all = first_rows(matrix.rows());
-    return Mahalanobis::fit(rows, training, label).value().distances(rows, all, threads);
+    return Mahalanobis::fit(rows, training, label).value().distances(rows, all);
 }
 
 }  // namespace
@@ -65,21 +65,20 @@ BOOST_AUTO_TEST_CASE(distances_known_beforehand) {
 }
 
 // Powers of two, so that the unit rows are the same bits.
-BOOST_AUTO_TEST_CASE(neither_scale_nor_threads_change_it) {
+BOOST_AUTO_TEST_CASE(scale_does_not_change_it) {
     Matrix<double> rows = gaussian<double>(1300, 6), scaled = gaussian<double>(1300, 6);
     std::vector<std::int8_t> label;
     for (int i = 0; i < 700; ++i) label.push_back(i % 3 == 0);
     for (std::int64_t i = 0; i < 1300; ++i)
         for (double& v : scaled.row(i)) v = std::scalbn(v, static_cast<int>(i % 2 ? 900 : -900));
-    const std::vector<double> found = distances(rows, label);
-    BOOST_TEST(distances(rows, label, 2) == found, boost::test_tools::per_element());
-    BOOST_TEST(distances(scaled, label, 2) == found, boost::test_tools::per_element());
+    BOOST_TEST(distances(scaled, label) == distances(rows, label), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(without_a_class_or_any_scatter_there_is_none) {
     linalg::open_blas();
     const Matrix<double> matrix = matrix_of<double>({{1, 2}, {0.5, 1}, {3, 1}, {6, 2}, {1, 2}, {3, 1}});
-    const Plain rows(matrix);
+    const Plain plain(matrix);
+    const UnitRows rows(plain);
     const auto fit = [&](std::int64_t n, const std::vector<std::int8_t>& label) {
         return Mahalanobis::fit(rows, first_rows(n), label);
     };
@@ -97,11 +96,12 @@ BOOST_AUTO_TEST_CASE(a_row_without_direction_is_refused) {
     linalg::open_blas();
     for (const double bad : {0.0, std::nan(""), HUGE_VAL}) {
         const Matrix<double> matrix = matrix_of<double>({{1, 2}, {2, 1}, {-1, 1}, {bad, bad == 0 ? 0 : 1.0}});
-        const Plain rows(matrix);
+        const Plain plain(matrix);
+        const UnitRows rows(plain);
         const std::vector<std::int8_t> label{0, 0, 1, 1};
         BOOST_CHECK_THROW(Mahalanobis::fit(rows, first_rows(4), label), InternalError);
         const auto fitted = Mahalanobis::fit(rows, first_rows(3), std::span(label).first(3)).value();
-        BOOST_CHECK_THROW(fitted.distances(rows, first_rows(4), 1), InternalError);
+        BOOST_CHECK_THROW(fitted.distances(rows, first_rows(4)), InternalError);
     }
 }
 

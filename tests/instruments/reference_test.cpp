@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "candor/instruments/class_distances.hpp"
 #include "candor/instruments/confidence.hpp"
 #include "candor/instruments/detection.hpp"
-#include "candor/instruments/mahalanobis.hpp"
 #include "candor/instruments/selection.hpp"
 #include "candor/instruments/training_neighbors.hpp"
 #include "candor/linalg/gemm.hpp"
@@ -112,10 +112,24 @@ BOOST_AUTO_TEST_CASE(mahalanobis_is_that_of_scikit_learn_and_scipy) {
         const auto label = numbers.list<std::int8_t>(cohort.training);
         const auto d = static_cast<double>(cohort.d), condition = numbers.real();
         const double least = numbers.real();
-        const auto fitted = Mahalanobis::fit(rows, rows_from(0, cohort.training), label).value();
-        for (const double distance : fitted.distances(rows, cohort.tested(), 2)) {
-            const double expected = numbers.real();
-            check_near(distance, expected, 8 * d * condition * eps * expected + 8 * eps / std::sqrt(least));
+        // One finding by itself; of so many alike, on the axes that they share.
+        const std::vector<std::int8_t> asks(cohort.tested().size(), 0);
+        const std::vector<FindingLabels> alike(100, FindingLabels{label, asks});
+        if (cohort.d > 4)  // fewer numbers are turned for more than they are solved for
+            BOOST_TEST((plan_distances(alike, cohort.d).ways.front() == DistancePlan::Way::the_axes));
+        BOOST_TEST(
+            (plan_distances(std::span(alike).first(1), cohort.d).ways.front() == DistancePlan::Way::own));
+        const auto distances = [&](std::size_t findings) {
+            return class_distances(rows, rows_from(0, cohort.training), cohort.tested(),
+                                   std::span(alike).first(findings), 2, [] { return false; })
+                .value();
+        };
+        const Matrix<double> own = distances(1), on_axes = distances(alike.size());
+        for (std::size_t i = 0; i < asks.size(); ++i) {
+            const double expected = numbers.real(),
+                         off = 8 * d * condition * eps * expected + 8 * eps / std::sqrt(least);
+            check_near(own.row(0)[i], expected, off);
+            for (const std::int64_t f : {0, 99}) check_near(on_axes.row(f)[i], expected, off);
         }
     });
 }

@@ -1,9 +1,11 @@
 #include "candor/linalg/cholesky.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "candor/base/error.hpp"
 #include "candor/linalg/gemm.hpp"
@@ -77,6 +79,18 @@ BOOST_AUTO_TEST_CASE(scatter_adds_up_below_the_diagonal_alone) {
             BOOST_REQUIRE_EQUAL(sum.row(i)[j], j <= i ? expected : poison);
         }
     }
+    // In strips, then taken away again: whole numbers, so exactly.
+    Matrix<double> strips = filled(d, d, poison);
+    for (std::int64_t i = 0; i < d; ++i)
+        for (std::int64_t j = 0; j <= i; ++j) strips.row(i)[j] = 1000;
+    for (const auto& [first, count] : {std::pair(0, 5), std::pair(5, 0), std::pair(5, 13), std::pair(18, 1)})
+        linalg::add_scatter_rows(rows.view(), strips.view(), first, count);
+    for (std::int64_t i = 0; i < d; ++i)
+        BOOST_TEST((std::ranges::equal(strips.row(i), sum.row(i))), "row " << i);
+    linalg::add_scatter(rows.view(), sum.view(), -1);
+    for (std::int64_t i = 0; i < d; ++i) {
+        for (std::int64_t j = 0; j < d; ++j) BOOST_REQUIRE_EQUAL(sum.row(i)[j], j <= i ? 1000 : poison);
+    }
 }
 
 // Of Hilbert's matrix of 6 (condition 1.5e7) the factor gives the matrix back: |L L^T - A| <= (d + 1) eps |A|
@@ -115,6 +129,8 @@ BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {
     Matrix<double> wide(2, 3), square(3, 3), two(2, 2);
     BOOST_CHECK_THROW((void)linalg::cholesky(wide.view()), InternalError);
     BOOST_CHECK_THROW(linalg::add_scatter(wide.view(), two.view()), InternalError);
+    BOOST_CHECK_THROW(linalg::add_scatter_rows(two.view(), two.view(), 1, 2), InternalError);
+    BOOST_CHECK_THROW(linalg::add_scatter_rows(wide.view(), two.view(), 0, 2), InternalError);
     BOOST_CHECK_THROW(linalg::solve_lower(two.view(), wide.view()), InternalError);
     BOOST_CHECK_THROW(linalg::solve_lower(wide.view(), square.view()), InternalError);
 }

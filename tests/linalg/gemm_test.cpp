@@ -101,6 +101,16 @@ BOOST_AUTO_TEST_CASE(a_times_b_is_within_its_bound_too) {
                 }
                 linalg::multiply(a.view(), across.view(), c.view());
                 BOOST_TEST(worst_share(a, b, c) <= 1, m << " x " << n << " x " << d);
+                // In double: the products of floats are exact and their sums are a few ulps from `dot`.
+                Matrix<double> wide_a(m, n), wide_b(n, d), wide_c(m, d);
+                for (std::int64_t i = 0; i < m; ++i) std::ranges::copy(a.row(i), wide_a.row(i).begin());
+                for (std::int64_t i = 0; i < n; ++i) std::ranges::copy(across.row(i), wide_b.row(i).begin());
+                linalg::multiply(wide_a.view(), wide_b.view(), wide_c.view());
+                for (std::int64_t i = 0; i < m; ++i) {
+                    for (std::int64_t j = 0; j < d; ++j)
+                        BOOST_TEST(std::abs(wide_c.row(i)[j] - dot(a.row(i), b.row(j))) <=
+                                   static_cast<double>(n) * 0x1p-52 * norm(a.row(i)) * norm(b.row(j)));
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from reference.inference import benjamini_hochberg, divide, interval
+from reference.inference import benjamini_hochberg, constant_bound, divide, interval
 
 
 def overlap_distribution(strata):
@@ -113,13 +113,16 @@ def consensus_rows(study, task, groups, weights):
         patients = np.concatenate([cell[0].patients[:cell[0].cell.positives] for cell in cells])
         consensus = 2 * counts > len(encoders)
         w = weights[:, patients]
-        low, high, valid = interval(divide(w @ consensus, w.sum(axis=1)),
-                                    study["bootstrap"]["confidence"])
+        confidence = study["bootstrap"]["confidence"]
+        resampled = divide(w @ consensus, w.sum(axis=1))
+        low, high, valid = interval(resampled, confidence)
         distinct = len(set(patients.tolist()))
+        same, bound_low, bound_high = constant_bound(np.append(consensus.mean(), resampled), distinct, confidence)
         rows[task["id"], "finding" if finding else "task", finding] = {
             "encoders": len(encoders), "positives": len(counts), "patients": distinct,
             "blind": int(consensus.sum()), "share": float(consensus.mean()), "low": low, "high": high,
             "n_boot_valid": valid, "few_patients": int(distinct < 10),
+            "all_equal": int(same), "bound_low": bound_low, "bound_high": bound_high,
             "all_blind": int((counts == len(encoders)).sum()), "none_blind": int((counts == 0).sum()),
             "independent_share": sum(b.shape[1] * majority_share(b.mean(axis=1).tolist())
                                      for b in bits) / len(counts)}

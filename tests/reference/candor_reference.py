@@ -19,7 +19,7 @@ from reference.associations import (auroc_rows, contrast_rows, correct_associati
                                     slope_rows, spearman_rows)
 from reference.blind_sets import blind_counts, consensus_rows, overlap_rows
 from reference.cohort import Cell, asking_contexts, draw_pool, load_study, make_cell, pooled_cells
-from reference.inference import (benjamini_hochberg, bootstrap_p, divide, interval, resample_weights,
+from reference.inference import (benjamini_hochberg, bootstrap_p, constant_bound, divide, interval, resample_weights,
                                  smallest_bootstrap_p)
 from reference.retention import mean_areas, retention_rows
 
@@ -87,12 +87,6 @@ def margins(sums):
     return auroc, balanced
 
 
-def clopper_pearson_of_constant(d, patients, confidence):
-    tail = (1 - confidence) / 2
-    far = tail ** (1 / patients)
-    return (0.0, 1 - far) if d == 0 else (far, 1.0)
-
-
 def excludes_half(low, high):
     """Not where undefined."""
     return int(high < 0.5 or low > 0.5)
@@ -101,12 +95,8 @@ def excludes_half(low, high):
 def rate_fields(d, mid, patients, confidence):
     """Columns that every table of rates has; d and mid hold the observed value and then the resamples'."""
     low, high, valid = interval(d[1:], confidence)
-    replicates = d[1:][~np.isnan(d[1:])]
-    same = bool(valid and (replicates == replicates[0]).all())
-    bounds = (math.nan, math.nan)
-    if same and d[0] in (0.0, 1.0):
-        # [v, v] says nothing about uncertainty: the bound over patients stands in for it.
-        bounds = clopper_pearson_of_constant(d[0], patients, confidence)
+    # [v, v] says nothing about uncertainty: the bound over patients stands in for it.
+    same, *bounds = constant_bound(d, patients, confidence)
     # Statements about chance count ties half (METHODS 3).
     middle = mid[1:][~np.isnan(mid[1:])]
     constant = bool(len(middle) and (middle == middle[0]).all()) and mid[0] in (0.0, 1.0)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from reference.inference import benjamini_hochberg, bootstrap_p, divide, interval
+from reference.inference import benjamini_hochberg, bootstrap_p, constant_bound, divide, interval
 
 SCORES = ("impurity", "msp", "max_logit", "energy", "ensemble", "mahalanobis", "neighbor_distance",
           "threshold_distance")
@@ -257,11 +257,12 @@ def policy_errors(heads, f, thresholds, training_d, sensitivity):
 
 def selection_rows(study, task, heads, thresholds, training_d, times):
     """{(level, finding, policy): row}. training_d: {(encoder, finding): D}; the rest as `detection_rows`."""
-    findings = {}  # finding: (errors {policy: 2 x (1 + B)}, rows 2 x (1 + B))
+    findings = {}  # finding: (errors {policy: 2 x (1 + B)}, rows 2 x (1 + B), patients of each label)
     some = next(iter(heads.values()))
     for f, finding in enumerate(some.findings):
         errors = {policy: np.zeros((2, len(next(iter(times.values()))))) for policy in POLICIES}
         rows = np.zeros_like(errors["single"])
+        patients = [set(), set()]
         alone = np.zeros((len(some.encoders), *rows.shape))
         for dataset, of in heads.items():
             t = np.array([thresholds[e, dataset, finding] for e in of.encoders])
@@ -271,30 +272,40 @@ def selection_rows(study, task, heads, thresholds, training_d, times):
             for side in (0, 1):
                 here = label == side
                 rows[side] += w[:, here].sum(axis=1)
+                patients[side] |= set(of.patient[of.test][cases][here])
                 alone[:, side] += (w[:, here] @ wrong[:, here].T).T
                 for policy, values in by_policy.items():
                     errors[policy][side] += w[:, here] @ values[here]
         errors["independent"] = rows * np.prod(divide(alone, rows), axis=0)
-        findings[str(finding)] = errors, rows
+        findings[str(finding)] = errors, rows, patients
     out = {}
 
-    def put(level, finding, rate, positives, negatives):
+    def put(level, finding, rate, rows, patients):
         for policy in POLICIES:
             single, oracle = (rate[p].mean(axis=0) for p in ("single", "oracle"))
             balanced = rate[policy].mean(axis=0)
-            row = {"positives": positives, "negatives": negatives}
+            row = {"positives": rows[1][0], "negatives": rows[0][0], "patients": len(patients[0] | patients[1]),
+                   "positive_patients": len(patients[1]), "negative_patients": len(patients[0]),
+                   "few_patients": min(map(len, patients)) < 10}
             for name, values in (("miss", rate[policy][1]), ("false_alarm", rate[policy][0]),
                                  ("balanced_error", balanced),
                                  ("gap_closed", divide(single - balanced, single - oracle))):
                 row[name], row[name + "_low"], row[name + "_high"], valid = estimate(values, study["confidence"])
                 row["n_boot_valid" if name == "miss" else name + "_valid"] = valid
+            for name, side in (("miss", 1), ("false_alarm", 0)):
+                prefix = "" if name == "miss" else name + "_"
+                bound = constant_bound(rate[policy][side], len(patients[side]), study["confidence"])
+                row[prefix + "all_equal"] = bound[0]
+                row[prefix + "bound_low"], row[prefix + "bound_high"] = (
+                    (math.nan, math.nan) if policy == "independent" else bound[1:])
             out[level, finding, policy] = row
 
-    for finding, (errors, rows) in findings.items():
-        put("finding", finding, {p: divide(v, rows) for p, v in errors.items()}, rows[1][0], rows[0][0])
-    total = sum(rows for _, rows in findings.values())
-    put("micro", "", {p: divide(sum(e[p] for e, _ in findings.values()), total) for p in POLICIES}, total[1][0],
-        total[0][0])
-    put("macro", "", {p: np.mean([divide(e[p], r) for e, r in findings.values()], axis=0) for p in POLICIES},
-        total[1][0], total[0][0])
+    for finding, (errors, rows, patients) in findings.items():
+        put("finding", finding, {p: divide(v, rows) for p, v in errors.items()}, rows, patients)
+    total = sum(rows for _, rows, _ in findings.values())
+    everyone = [set().union(*(patients[side] for _, _, patients in findings.values())) for side in (0, 1)]
+    put("micro", "", {p: divide(sum(e[p] for e, _, _ in findings.values()), total) for p in POLICIES}, total,
+        everyone)
+    put("macro", "", {p: np.mean([divide(e[p], r) for e, r, _ in findings.values()], axis=0) for p in POLICIES},
+        total, everyone)
     return out

@@ -36,6 +36,22 @@ BOOST_AUTO_TEST_CASE(csv_is_for_programs) {
         "d,1,0.5,,,999.7\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_bound_stands_beside_the_interval_for_programs_and_in_its_place_for_people) {
+    Exhibit exhibit = made();
+    exhibit.columns[2].bounded = true;
+    ExhibitCell& cell = exhibit.rows[0][2];
+    cell = ExhibitCell::of(0, 0, 0);
+    cell.bound_low = 0;
+    cell.bound_high = 0.037;
+    BOOST_TEST(
+        exhibit_csv(exhibit) ==
+        "name,n,d,d_low,d_high,d_bound_low,d_bound_high,size\na|b,3,0,0,0,0,0.037,8.6e+07\nR&D,,,,,,,\n"
+        "c,0,-1e-09,-0.01,0.5,,,1.1e+09\nd,1,0.5,,,,,999.7\n");
+    BOOST_TEST(value_text(exhibit.columns[2], cell) == "0.0 [0.0, 3.7]");
+    BOOST_TEST(exhibit_markdown(exhibit).find("| a\\|b | 3 | 0.0 [0.0, 3.7] | 86M |") != std::string::npos);
+    BOOST_TEST(value_text(exhibit.columns[2], exhibit.rows[2][2]) == "0.0 [-1.0, 50.0]");
+}
+
 BOOST_AUTO_TEST_CASE(best_and_second_best_are_marked_in_each_format) {
     Exhibit exhibit = made();
     mark_best(exhibit, 2, Better::lower);

@@ -13,6 +13,7 @@ namespace {
 struct Policy {
     std::string name;
     double miss = 0, miss_low = 0, miss_high = 0, closed = NAN, closed_low = NAN, closed_high = NAN;
+    double bound_low = NAN, bound_high = NAN;
 };
 
 store::ResultTable selection_of(const std::vector<Policy>& policies) {
@@ -25,6 +26,8 @@ store::ResultTable selection_of(const std::vector<Policy>& policies) {
         for (const auto& [name, value] : {std::pair<const char*, double>{"miss", policy.miss},
                                           {"miss_low", policy.miss_low},
                                           {"miss_high", policy.miss_high},
+                                          {"bound_low", policy.bound_low},
+                                          {"bound_high", policy.bound_high},
                                           {"gap_closed", policy.closed},
                                           {"gap_closed_low", policy.closed_low},
                                           {"gap_closed_high", policy.closed_high}})
@@ -134,6 +137,11 @@ BOOST_AUTO_TEST_CASE(the_oracle_is_told_with_what_independence_would_give) {
     BOOST_TEST(says(text, "all would miss 0.1 [0.0, 0.5] together, less than they do"), text);
     BOOST_TEST(says(answers(oracle, {"independent", .2, .1, .3}, rule), "more than they do"));
     BOOST_TEST(says(answers(oracle, {"independent", .03, .01, .05}, rule), "do not tell from what they do"));
+    // Where no resample moves a share of 0, its bound over patients does.
+    const Policy none{"oracle", 0, 0, 0, 1, 1, 1, 0, .014};
+    BOOST_TEST(says(answers(none, lower, rule), "is shown the label 0.0 [0.0, 1.4]"));
+    BOOST_TEST(says(answers(none, {"independent", .02, .01, .05}, rule), "do not tell from what they do"));
+    BOOST_TEST(says(answers(none, {"independent", .2, .1, .3}, rule), "more than they do"));
     // An interval without width separates nothing.
     BOOST_TEST(says(answers({"oracle", 0, 0, 0, 1, 1, 1}, lower, rule), "has no width"));
     BOOST_TEST(says(answers({"oracle", 0, NAN, NAN, 1, 1, 1}, lower, rule), "has no width"));

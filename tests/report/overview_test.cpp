@@ -55,8 +55,8 @@ struct Maker {
         reals(overview.heads.detection, {"auroc", "auroc_low", "auroc_high"});
         texts(overview.heads.selection, {"task", "level", "policy"});
         integers(overview.heads.selection, {"positives", "encoders"});
-        reals(overview.heads.selection,
-              {"miss", "miss_low", "miss_high", "gap_closed", "gap_closed_low", "gap_closed_high"});
+        reals(overview.heads.selection, {"miss", "miss_low", "miss_high", "gap_closed", "gap_closed_low",
+                                         "gap_closed_high", "bound_low", "bound_high"});
         texts(overview.cells, {"task", "encoder", "finding", "context"});
         integers(overview.cells, {"few_patients", "all_equal", "pooled_reference"});
         texts(overview.findings, {"task", "encoder", "finding"});
@@ -380,9 +380,9 @@ BOOST_AUTO_TEST_CASE(heads_are_told_in_a_sentence_each) {
     for (std::size_t i = 0; i < 8; ++i) {
         const double miss = 0.01 * static_cast<double>(i),
                      closed = i == 7 ? NAN : 0.1 * static_cast<double>(i);
-        Maker::add(heads.selection, {"chest", "micro", policies[i]}, {77, 4}, {1, 1, 1, 1, 1, 1});
+        Maker::add(heads.selection, {"chest", "micro", policies[i]}, {77, 4}, {1, 1, 1, 1, 1, 1, NAN, NAN});
         Maker::add(heads.selection, {"chest", "macro", policies[i]}, {55, 4},
-                   {miss, miss, miss, closed, closed, closed});
+                   {miss, miss, miss, closed, closed, closed, i == 0 ? 0 : NAN, i == 0 ? 0.048 : NAN});
     }
     const std::vector<std::string> expected{
         "Linear heads, AUROC over findings: lowest under clip at 70.0 [65.0, 75.0], highest under rad-dino "
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(heads_are_told_in_a_sentence_each) {
         "Errors of linear heads, AUROC within context: impurity at 60.0 [55.0, 65.0], the best other score "
         "msp "
         "at 80.0 [75.0, 85.0]; impurity is above it in 3 of 12 cells.",
-        "Missed positives of 55 cases that all 4 encoders scored (macro): one encoder 0.0 [0.0, 0.0], the "
+        "Missed positives of 55 cases that all 4 encoders scored (macro): one encoder 0.0 [0.0, 4.8], the "
         "majority 2.0 [2.0, 2.0], all of them 1.0 [1.0, 1.0], as many independent ones 3.0 [3.0, 3.0] "
         "percent; "
         "of the gap in balanced error the best rule without labels, lowest_impurity, closes 60.0 [60.0, "

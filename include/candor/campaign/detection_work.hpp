@@ -32,8 +32,8 @@ std::vector<DetectionJob> detection_jobs(const study::Study& study, const std::v
                                          const HeadRowsOfWork& heads);
 
 /// Flops of one whose rows have `dimension` columns: what it is placed by.
-double detection_cost(const study::Study& study, const std::vector<TaskWork>& work,
-                      const HeadRowsOfWork& heads, const DetectionJob& job, std::int64_t dimension);
+double detection_cost(const std::vector<TaskWork>& work, const HeadRowsOfWork& heads, const DetectionJob& job,
+                      std::int64_t dimension);
 
 /// Scores of METHODS 9 that look at features, findings x HeadRows::test. NaN: the row is not labelled for the
 /// finding, or the score is undefined there.

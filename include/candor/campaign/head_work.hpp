@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,9 @@ struct TrainingWatch {
 std::optional<HeadResult> train_head(const study::Study& study, const std::vector<TaskWork>& work,
                                      const HeadJob& job, const HeadInputs& inputs,
                                      const TrainingWatch& watch);
+
+/// The columns `which` of a matrix, in that order.
+Matrix<double> columns_of(const Matrix<double>& all, std::span<const std::size_t> which);
 
 void put_matrix(ByteWriter& out, const Matrix<double>& matrix);
 /// @throws InternalError where rows are of another length than they say.

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "candor/campaign/detection_mpi.hpp"
 #include "candor/campaign/heads_mpi.hpp"
 #include "candor/campaign/run.hpp"
+#include "candor/campaign/scored_heads_mpi.hpp"
 #include "candor/campaign/search_mpi.hpp"
 #include "candor/campaign/stages.hpp"
 #include "candor/parallel/communicator.hpp"
@@ -43,7 +43,7 @@ std::string describe_inputs(const Prepared& prepared);
 /// What heads say of single rows, of this rank.
 struct RecordedHeads {
     std::vector<TrainedHead> trained;  ///< as train_heads_mpi leaves it
-    std::vector<ScoredHeads> scored;   ///< as detection_mpi does
+    std::vector<ScoredHeads> scored;   ///< as score_heads_mpi does
 };
 
 /// Writes `output`. Collective.

@@ -9,6 +9,7 @@
 
 #include "candor/instruments/permutations.hpp"
 #include "candor/instruments/tally.hpp"
+#include "candor/stats/interval.hpp"
 
 namespace candor::instruments {
 
@@ -34,6 +35,10 @@ Replicates replicates(const Tally& tally, double (Counts::*statistic)() const);
 Replicates mean_of(std::span<const Replicates> parts);
 
 Estimate estimate(const Replicates& replicates, double confidence);
+
+/// What to read beside the interval of a share that is 0, or 1, in every resample: Clopper and Pearson's
+/// bound over the patients that contribute. NaN for any other.
+stats::Bounds bound(const Estimate& share, std::int64_t patients, double confidence);
 
 /// What a level says of discordance and of the margin classifier. Plain numbers only: it travels between
 /// ranks as bytes.

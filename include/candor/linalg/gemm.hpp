@@ -13,9 +13,10 @@ namespace candor::linalg {
 void product(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
 void product(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c);
 
-/// c = a b in single precision: a is m x n, b is n x d, c is m x d.
+/// c = a b in single or in double precision: a is m x n, b is n x d, c is m x d.
 /// @pre shapes agree; c does not overlap a or b.
 void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c);
+void multiply(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c);
 
 /// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double:
 /// a BLAS that guesses the processor wrong is known to return wrong numbers.

@@ -26,12 +26,14 @@ struct ExhibitColumn {
     std::string key;    ///< for programs
     ValueKind kind = ValueKind::text;
     bool interval = false;  ///< shares only: programs get KEY, KEY_low and KEY_high
+    bool bounded = false;  ///< and KEY_bound_low and KEY_bound_high, which people get in the interval's place
 };
 
 /// Only what its column's kind asks for is read.
 struct ExhibitCell {
     std::string text;
     double value = NAN, low = NAN, high = NAN;  ///< NaN: undefined
+    double bound_low = NAN, bound_high = NAN;   ///< of a share that no resample moves; NaN: none
     std::int64_t count = absent;
     Mark mark = Mark::none;
 

@@ -48,6 +48,11 @@ std::string interval_note(const ReportData& data);
 ExhibitCell share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
                      std::string_view low, std::string_view high);
 
+/// The share `miss` or `false_alarm` of a row of the table `selection`, with its interval and its bound.
+ExhibitCell errors_at(const store::ResultTable& selection, std::size_t row, const std::string& rate);
+/// Says, of an exhibit that has bounds, what they are.
+void note_bounds(Exhibit& exhibit);
+
 /// AUROC of the linear heads of (encoder, finding) of `task`: over data sets, pairs within one only. Empty
 /// where the file has no heads.
 std::map<std::pair<std::string, std::string>, double> head_aurocs(const ReportData& data,

@@ -26,4 +26,12 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
 /// "27.7 [25.1, 30.4]" of fractions, or without the interval where there is none.
 std::string with_interval(double value, double low, double high);
 
+/// The same of the share `miss` of a row of `selection`: its interval or, where every resample gives 0 or 1,
+/// the bound over patients.
+struct Missed {
+    double value, low, high;
+    std::string text() const { return with_interval(value, low, high); }
+};
+Missed missed(const store::ResultTable& selection, std::size_t row);
+
 }  // namespace candor::report
