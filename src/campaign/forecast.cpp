@@ -496,8 +496,8 @@ void Player::play_heads(Forecast& forecast) const {
     stage.flops = flops;
 }
 
-/// Jobs are placed as score_heads_mpi does; products as in `play_heads`, and each rank resamples its own jobs:
-/// a sorted pass a score for AUROC and another for AURC, which draws the weights anew.
+/// Jobs are placed as score_heads_mpi does; products as in `play_heads`, and each rank resamples its own
+/// jobs: a sorted pass a score for AUROC and another for AURC, which draws the weights anew.
 void Player::play_detection(Forecast& forecast) const {
     OnRanks ranks(forecast.ranks);
     const std::vector<DetectionJob> jobs = detection_jobs(of(), study_.work, study_.heads);

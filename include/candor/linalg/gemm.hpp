@@ -21,8 +21,8 @@ void multiply(MatrixView<const double> a, MatrixView<const double> b, MatrixView
 /// Sets the BLAS to one thread a call for the whole program, and compares a few products with sums in double:
 /// a BLAS that guesses the processor wrong is known to return wrong numbers.
 /// @param threads  so many will call it at a time
-/// @throws MachineError where a product is off by more than its error bound, or where the address space is too
-/// small for the buffers of `threads` calls, with the way out.
+/// @throws MachineError where a product is off by more than its error bound, or where the address space is
+/// too small for the buffers of `threads` calls, with the way out.
 void open_blas(int threads = 1);
 
 /// Version and build of the BLAS, one line.
