@@ -43,8 +43,10 @@ StopTime before_slurm_ends() {
 }
 
 po::typed_value<std::string>* time_limit_value(StopTime& into) {
-    return po::value<std::string>()->value_name("TIME")->notifier(
-        [&into](const std::string& text) { into = before_limit(text); });
+    return po::value<std::string>()->value_name("TIME")->notifier([&into](const std::string& text) {
+        const Clock::time_point limit = before_limit(text);
+        into = into ? std::min(*into, limit) : limit;
+    });
 }
 
 }  // namespace candor::app

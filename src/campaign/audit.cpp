@@ -146,7 +146,10 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
     report.by_position = join.by_position;
     report.extra = join.extra;
     report.missing = std::ranges::count(join.feature_row, -1);
-    report.file = {file.path(), static_cast<std::int64_t>(std::filesystem::file_size(file.path())), {}};
+    report.file = {file.path(),
+                   static_cast<std::int64_t>(std::filesystem::file_size(file.path())),
+                   {},
+                   modified_at(file.path())};
 
     std::vector<FeatureRow> present;
     std::vector<std::int64_t> present_rows;
@@ -210,7 +213,7 @@ void put_audit(ByteWriter& out, std::size_t encoder, std::size_t dataset, const 
     out.put(dataset);
     for (const std::string& text : {r.encoder, r.dataset, r.type, r.file.path, r.file.digest}) out.put(text);
     for (const std::int64_t n :
-         {r.file.bytes, r.rows, r.dimension, r.missing, r.extra, r.bad, r.first_bad_row})
+         {r.file.bytes, r.file.modified, r.rows, r.dimension, r.missing, r.extra, r.bad, r.first_bad_row})
         out.put(n);
     out.put(r.by_position);
     out.put(r.norm_low);
@@ -226,8 +229,8 @@ FileAudit get_audit(ByteReader& in) {
     FeatureReport& r = audit.report;
     for (std::string* text : {&r.encoder, &r.dataset, &r.type, &r.file.path, &r.file.digest})
         *text = in.get_text();
-    for (std::int64_t* n :
-         {&r.file.bytes, &r.rows, &r.dimension, &r.missing, &r.extra, &r.bad, &r.first_bad_row}) {
+    for (std::int64_t* n : {&r.file.bytes, &r.file.modified, &r.rows, &r.dimension, &r.missing, &r.extra,
+                            &r.bad, &r.first_bad_row}) {
         *n = in.get<std::int64_t>();
     }
     r.by_position = in.get<bool>();

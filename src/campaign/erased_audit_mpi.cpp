@@ -77,8 +77,9 @@ FileAudit audit_file(const Inputs& inputs, EncoderFeatures& features, std::size_
     audit.report.dataset = study.datasets[dataset].id;
     audit.report.rows = file.rows();
     audit.report.dimension = file.dimension();
+    const std::int64_t modified = modified_at(file.path());
     audit.report.file = {file.path(), static_cast<std::int64_t>(std::filesystem::file_size(file.path())),
-                         digest_file(file.path()).hex()};
+                         digest_file(file.path()).hex(), modified};
 
     const std::unordered_set<std::string_view> known(table.image.begin(), table.image.end());
     for (const std::string& id : file.ids()) audit.report.unknown += !known.contains(id);
@@ -103,7 +104,7 @@ void put_audit(ByteWriter& out, std::size_t encoder, std::size_t dataset, const 
     out.put(encoder);
     out.put(dataset);
     for (const std::string& text : {r.encoder, r.dataset, r.file.path, r.file.digest}) out.put(text);
-    for (const std::int64_t n : {r.file.bytes, r.rows, r.dimension, r.unknown}) out.put(n);
+    for (const std::int64_t n : {r.file.bytes, r.file.modified, r.rows, r.dimension, r.unknown}) out.put(n);
     out.put(static_cast<std::int64_t>(audit.bad.size()));
     for (const auto& [region, bad] : audit.bad) {
         out.put(region.first);
@@ -116,7 +117,8 @@ FileAudit get_audit(ByteReader& in) {
     FileAudit audit;
     ErasedReport& r = audit.report;
     for (std::string* text : {&r.encoder, &r.dataset, &r.file.path, &r.file.digest}) *text = in.get_text();
-    for (std::int64_t* n : {&r.file.bytes, &r.rows, &r.dimension, &r.unknown}) *n = in.get<std::int64_t>();
+    for (std::int64_t* n : {&r.file.bytes, &r.file.modified, &r.rows, &r.dimension, &r.unknown})
+        *n = in.get<std::int64_t>();
     for (auto left = in.get<std::int64_t>(); left > 0; --left) {
         const auto row = in.get<std::int64_t>();
         std::string region = in.get_text();

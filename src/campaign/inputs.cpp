@@ -16,7 +16,8 @@ namespace candor::campaign {
 
 std::string read_file(const std::string& path) {
     // A pipe would be waited for, a folder read as empty.
-    if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    std::error_code fault;  // of links that lead nowhere, which opening tells
+    if (std::filesystem::exists(path, fault) && !std::filesystem::is_regular_file(path, fault)) {
         throw DataError({path}, "is not a regular file");
     }
     errno = 0;
@@ -37,6 +38,23 @@ std::string read_named_file(const std::string& path) {
     } catch (const DataError& error) {
         throw UsageError(path, error.fault());
     }
+}
+
+std::int64_t modified_at(const std::string& path) {
+    std::error_code fault;
+    const auto time = std::filesystem::last_write_time(path, fault);
+    return fault ? 0 : static_cast<std::int64_t>(time.time_since_epoch().count());
+}
+
+std::string first_changed(const std::vector<InputFile>& files) {
+    for (const InputFile& file : files) {
+        if (file.modified == 0 || modified_at(file.path) == file.modified) continue;
+        std::error_code fault;
+        const auto bytes = std::filesystem::file_size(file.path, fault);
+        if (fault || static_cast<std::int64_t>(bytes) != file.bytes) return file.path;
+        if (digest_file(file.path).hex() != file.digest) return file.path;
+    }
+    return {};
 }
 
 namespace {

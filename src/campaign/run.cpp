@@ -340,6 +340,21 @@ Prepared prepare_mpi(const parallel::Communicator& world, Inputs inputs, paralle
 
 namespace {
 
+/// Features are read again and again: results of files that were changed meanwhile would be of neither state,
+/// and so may be all that the journal holds. Collective.
+void require_unchanged_mpi(const parallel::Communicator& world, const Prepared& prepared,
+                           SearchJournal& journal) {
+    const std::string changed = parallel::on_root(world, [&] {
+        std::vector<InputFile> files = prepared.erased.files;
+        for (const FeatureReport& report : prepared.audit.reports) files.push_back(report.file);
+        return first_changed(files);
+    });
+    if (changed.empty()) return;
+    journal.remove(world);
+    throw DataError({changed}, "was changed while the study was at work",
+                    "nothing of this run is kept: leave the files alone and run the same command again");
+}
+
 /// @param opened gets the journal, once there is one.
 void carry_out_mpi(const parallel::Communicator& world, const RunOptions& options,
                    parallel::StopRequest& stop, std::optional<SearchJournal>& opened, const Log& log) {
@@ -434,6 +449,7 @@ void carry_out_mpi(const parallel::Communicator& world, const RunOptions& option
     stop.rendezvous();
     stop.close();
 
+    require_unchanged_mpi(world, prepared, journal);
     clock.begin("tables");
     record.threads = threads;
     record.block_rows = journal.block_rows();

@@ -96,9 +96,9 @@ void Section::integer(const std::string& key, std::int64_t& value, std::int64_t 
     value = given;
 }
 
-void Section::integer(const std::string& key, int& value, std::int64_t least) {
+void Section::integer(const std::string& key, int& value, std::int64_t least, int most) {
     std::int64_t given = value;
-    integer(key, given, least, std::numeric_limits<int>::max());
+    integer(key, given, least, most);
     value = static_cast<int>(given);
 }
 

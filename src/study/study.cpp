@@ -155,7 +155,7 @@ void read_operator(const File& file, Operator& op) {
     if (const auto at = section.word("negative_queries", words_of(negative_query_choices))) {
         op.negative_queries = negative_query_choices[*at];
     }
-    section.integer("draws", op.draws, 1);
+    section.integer("draws", op.draws, 1, 1'000);
     section.finish();
     section.require(op.bank_cap == 0 || op.bank_cap >= op.k, "bank_cap",
                     "must be 0 (no cap) or at least k = " + std::to_string(op.k) + ", not " +

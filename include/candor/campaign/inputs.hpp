@@ -2,6 +2,7 @@
 
 /// The study and its tables on every rank: rank 0 reads the bytes, every rank parses the same bytes.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,17 @@ struct InputFile {
     std::string path;
     std::int64_t bytes = 0;
     std::string digest;  ///< XXH3-128, as `xxh128sum` prints it
+    /// Of a file that is read again after its digest was taken: when it had last been changed before that, as
+    /// the file system tells it; 0: it is read once.
+    std::int64_t modified = 0;
 };
+
+/// When a file was last changed; 0 where that cannot be told.
+std::int64_t modified_at(const std::string& path);
+
+/// The first of the files that is not what its digest was taken of; only one that has been changed since
+/// (InputFile::modified) is read. Empty where all are as they were.
+std::string first_changed(const std::vector<InputFile>& files);
 
 struct Inputs {
     study::Study study;

@@ -40,7 +40,8 @@ class Section {
     void integer(const std::string& key, std::int64_t& value, std::int64_t least,
                  std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// As above for the smaller type.
-    void integer(const std::string& key, int& value, std::int64_t least);
+    void integer(const std::string& key, int& value, std::int64_t least,
+                 int most = std::numeric_limits<int>::max());
     /// A finite number; whole numbers count.
     void real(const std::string& key, double& value);
     void reals(const std::string& key, std::vector<double>& value);
