@@ -77,6 +77,8 @@ ShowOptions parse_options(const std::vector<std::string>& arguments) {
     }
     if (places.empty()) throw UsageError("candor show", "name a results file: candor show OUT.h5 [TABLE]");
     options.file = places[0];
+    // As completion writes the name of a folder.
+    while (options.file.size() > 1 && options.file.ends_with('/')) options.file.pop_back();
     if (places.size() == 2) options.table = places[1];
     options.format = report::parse_format(format);
     for (const std::string& text : where) options.where.push_back(report::parse_condition(text));

@@ -71,6 +71,16 @@ const Join& EncoderFeatures::join(std::size_t dataset) {
     return open(dataset).join;
 }
 
+FeatureRow EncoderFeatures::feature_row(std::size_t dataset, TableRow row) {
+    const Opened& opened = open(dataset);
+    const auto at = static_cast<std::size_t>(row.value);
+    if (opened.join.feature_row[at] >= 0) return FeatureRow(opened.join.feature_row[at]);
+    throw DataError({opened.file.path()},
+                    "no longer has image " + inputs_.tables[dataset].image[at] +
+                        ": it was changed while the study was at work",
+                    "leave the files alone and run the study anew with --overwrite");
+}
+
 EncoderFeatures::Shape EncoderFeatures::shape(const study::Pool& pool, std::span<const PoolRow> rows) {
     std::vector<bool> holds(inputs_.study.datasets.size());
     for (const PoolRow row : rows)
@@ -104,9 +114,7 @@ neighbors::StoredRows EncoderFeatures::read(const study::Pool& pool, std::span<c
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto at = static_cast<std::size_t>(rows[i].value);
         const auto dataset = static_cast<std::size_t>(pool.dataset[at]);
-        const std::int64_t row =
-            join(dataset).feature_row[static_cast<std::size_t>(pool.table_row[at].value)];
-        wanted[dataset].push_back(FeatureRow(row));
+        wanted[dataset].push_back(feature_row(dataset, pool.table_row[at]));
         target[dataset].push_back(static_cast<std::int64_t>(i));
     }
     const auto count = std::ssize(rows);
@@ -118,7 +126,7 @@ neighbors::StoredRows EncoderFeatures::stored_rows(std::size_t dataset, std::spa
     std::map<std::size_t, std::vector<FeatureRow>> wanted;
     std::map<std::size_t, std::vector<std::int64_t>> target;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        wanted[dataset].emplace_back(join(dataset).feature_row[static_cast<std::size_t>(rows[i].value)]);
+        wanted[dataset].push_back(feature_row(dataset, rows[i]));
         target[dataset].push_back(static_cast<std::int64_t>(i));
     }
     const store::FeatureFile& here = file(dataset);
@@ -130,8 +138,7 @@ neighbors::StoredRows EncoderFeatures::stored_rows(std::size_t dataset, std::spa
 Matrix<float> EncoderFeatures::unit_rows(std::size_t dataset, std::span<const TableRow> rows) {
     const store::FeatureFile& features = file(dataset);
     std::vector<FeatureRow> which;
-    for (const TableRow row : rows)
-        which.emplace_back(join(dataset).feature_row[static_cast<std::size_t>(row.value)]);
+    for (const TableRow row : rows) which.push_back(feature_row(dataset, row));
     Matrix<float> out(std::ssize(rows), features.dimension());
     const auto put = [&]<class T>(std::int64_t row, std::span<const T> values) {
         const double length = norm(values);

@@ -169,6 +169,7 @@ class Follow(InFolder):
     def test_tables_in_every_format(self):
         self.stop(2)
         stages = json.loads(show(self.journal, "stages", "--format", "json").stdout)
+        self.assertEqual(json.loads(show(self.journal + "/", "stages", "--format", "json").stdout), stages)
         self.assertEqual([row["name"] for row in stages], ["search"])
         self.assertEqual(stages[0]["pieces"], 4)
         self.assertTrue(0 < stages[0]["done_share"] <= 1)

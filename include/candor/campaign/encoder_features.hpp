@@ -62,6 +62,8 @@ class EncoderFeatures {
         Join join;
     };
     Opened& open(std::size_t dataset);
+    /// @pre the file had features of the row when it was looked at. @throws DataError where it no longer has.
+    FeatureRow feature_row(std::size_t dataset, TableRow row);
 
     const Inputs& inputs_;
     std::size_t encoder_;
