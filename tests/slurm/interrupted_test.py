@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 
-def make_long_study(folder, encoders=32, images=4000):
+def make_long_study(folder, encoders=32, images=3000):
     """A study that takes about ten seconds on four ranks, in pieces of less than one."""
     os.mkdir(folder)
     random = np.random.default_rng(11)
@@ -27,7 +27,8 @@ def make_long_study(folder, encoders=32, images=4000):
             f["image_id"] = [name.encode() for name in names]
     study = os.path.join(folder, "long.toml")
     with open(study, "w") as f:
-        f.write('[study]\nname = "Long"\n[operator]\ndraws = 6\n[bootstrap]\nresamples = 50\n' +
+        f.write('[study]\nname = "Long"\n[operator]\ndraws = 6\n[bootstrap]\nresamples = 50\n'
+                '[test]\npermutations = 20\n' +
                 "".join(f'[[encoder]]\nid = "e{encoder}"\n' for encoder in range(encoders)) +
                 '[[dataset]]\nid = "d"\ntable = "table.csv"\nfeatures = "{encoder}.h5"\n'
                 '[[task]]\nid = "t"\ndatasets = ["d"]\nfindings = ["a", "b", "c"]\n')
@@ -101,7 +102,7 @@ class Interrupted(Jobs):
         with self.subTest("warned under mpirun"):
             self.wait_until_kept_more(jobs[1])
             self.slurm.run("scancel", "--batch", "--signal=USR1", str(jobs[1]))
-        self.assert_states(jobs, "COMPLETED", "COMPLETED", "COMPLETED", out=self.out)
+        self.assert_states(jobs, "COMPLETED", "COMPLETED", "COMPLETED", out=self.out, seconds=180)
         self.assertGreaterEqual(int(self.slurm.job(jobs[1])["Restarts"]), 1)
         log = self.log(self.out)
         self.assertIn("ended with 75", log)
