@@ -10,22 +10,17 @@
 
 namespace candor::campaign {
 
-DetectionResults detection_mpi(const parallel::Communicator& world, const study::Study& study,
-                               const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
-                               const std::vector<TrainedHead>& trained,
-                               const std::vector<std::int64_t>& dimensions, const OpenScored& open,
-                               int threads, std::int64_t memory, ResultJournal& journal,
-                               parallel::StopRequest& stop, const Log& log) {
-    DetectionResults results;
-    results.here = score_heads_mpi(world, study, work, heads, trained, dimensions, open, threads, memory,
-                                   journal, stop, log);
+DetectionTables detection_mpi(const parallel::Communicator& world, const study::Study& study,
+                              const std::vector<TaskWork>& work, const HeadRowsOfWork& heads,
+                              const std::vector<ScoredHeads>& scored, int threads,
+                              parallel::StopRequest& stop, const Log& log) {
     std::vector<DetectionCell> told;
     std::map<DetectionGroup, PooledDetection> groups;
-    Progress progress(log, "resampling failures", static_cast<double>(results.here.size()));
-    for (const ScoredHeads& scored : results.here) {
+    Progress progress(log, "resampling failures", static_cast<double>(scored.size()));
+    for (const ScoredHeads& one : scored) {
         if (stop.requested()) break;
-        count_detection(study, work[scored.job.work], heads[scored.job.work][scored.job.dataset], scored,
-                        threads, told, groups);
+        count_detection(study, work[one.job.work], heads[one.job.work][one.job.dataset], one, threads, told,
+                        groups);
         progress.advance(1);
     }
     stop.rendezvous();
@@ -39,7 +34,7 @@ DetectionResults detection_mpi(const parallel::Communicator& world, const study:
         put_pooled(mine, group, pooled);
     }
     const std::vector<std::string> gathered = world.gather(mine.take());
-    if (world.rank() != 0) return results;
+    if (world.rank() != 0) return {};
     told.clear();
     groups.clear();
     for (const std::string& bytes : gathered) {
@@ -55,8 +50,7 @@ DetectionResults detection_mpi(const parallel::Communicator& world, const study:
     std::ranges::sort(told, {}, [](const DetectionCell& cell) {
         return std::tuple(cell.group.work, cell.group.dataset, cell.group.encoder, cell.group.finding);
     });
-    results.tables = detection_tables(study, work, told, groups);
-    return results;
+    return detection_tables(study, work, told, groups);
 }
 
 }  // namespace candor::campaign

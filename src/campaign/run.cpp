@@ -429,11 +429,12 @@ void carry_out_mpi(const parallel::Communicator& world, const RunOptions& option
     HeadResults heads = head_table_mpi(world, study, prepared.work, prepared.heads, recorded.trained,
                                        searched.owned, threads, stop, log);
     clock.begin("detection");
-    DetectionResults detection =
-        detection_mpi(world, study, prepared.work, prepared.heads, recorded.trained, dimensions,
-                      scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads,
-                      options.memory, kept, stop, log);
-    recorded.scored = std::move(detection.here);
+    recorded.scored =
+        score_heads_mpi(world, study, prepared.work, prepared.heads, recorded.trained, dimensions,
+                        scored_rows_from_files(prepared.inputs, prepared.work, prepared.heads), threads,
+                        options.memory, kept, stop, log);
+    DetectionTables detection =
+        detection_mpi(world, study, prepared.work, prepared.heads, recorded.scored, threads, stop, log);
     std::erase_if(recorded.trained, [](const TrainedHead& head) { return head.job.member > 0; });
     const TrainingRates training =
         search_training_mpi(world, prepared, head_work, options, threads,
@@ -471,8 +472,8 @@ void carry_out_mpi(const parallel::Communicator& world, const RunOptions& option
         add(blind.consensus);
         add(retention.table, &retention.families);
         add(heads.table);
-        add(detection.tables.detection, &detection.tables.families);
-        add(detection.tables.risk_coverage);
+        add(detection.detection, &detection.families);
+        add(detection.risk_coverage);
         add(selection);
         AssociationTables associations = association_tables(
             study, prepared.work, counted, prepared.erased.boxes, retention.micro, heads.aurocs);

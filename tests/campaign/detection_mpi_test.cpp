@@ -19,7 +19,6 @@
 using namespace candor;
 using namespace candor::testing;
 using campaign::DetectionJob;
-using campaign::DetectionResults;
 using campaign::ResultJournal;
 using campaign::ScoredHeads;
 
@@ -56,15 +55,24 @@ std::vector<campaign::TrainedHead> share() {
     return mine;
 }
 
-DetectionResults detect(ResultJournal& journal, parallel::StopRequest& stop, int threads,
-                        std::int64_t& opened, std::int64_t stop_at = -1) {
-    return campaign::detection_mpi(
+struct Detected {
+    std::vector<ScoredHeads> here;
+    campaign::DetectionTables tables;
+};
+
+Detected detect(ResultJournal& journal, parallel::StopRequest& stop, int threads, std::int64_t& opened,
+                std::int64_t stop_at = -1) {
+    Detected detected;
+    detected.here = campaign::score_heads_mpi(
         world(), made_heads().inputs.study, made_heads().work, made_heads().heads, share(), made_dimensions,
         [&](const DetectionJob& job) {
             if (opened++ == stop_at) std::raise(SIGUSR1);
             return open_rows(job);
         },
         threads, 0, journal, stop, silent);
+    detected.tables = campaign::detection_mpi(world(), made_heads().inputs.study, made_heads().work,
+                                              made_heads().heads, detected.here, threads, stop, silent);
+    return detected;
 }
 
 /// A table as bytes, the same on every rank.
@@ -93,7 +101,7 @@ BOOST_AUTO_TEST_CASE(every_row_is_scored_by_what_its_definition_says) {
     ResultJournal none;
     parallel::StopRequest never;
     std::int64_t opened = 0;
-    const DetectionResults results = detect(none, never, 2, opened);
+    const Detected results = detect(none, never, 2, opened);
     const MadeHeads& made = made_heads();
     std::int64_t jobs[] = {std::ssize(results.here)};
     world().sum(jobs);
@@ -167,7 +175,7 @@ BOOST_AUTO_TEST_CASE(scores_are_kept_and_not_computed_again) {
             opened = 0;
             const bool asked = static_cast<int>(turn) % world().size() == world().rank();
             try {
-                const DetectionResults results =
+                const Detected results =
                     detect(kept, stop, 1 + static_cast<int>(turn % 2), opened, asked ? first + turn / 2 : -1);
                 done = true;
                 BOOST_TEST((bytes_of(results.tables.detection) == expected));
@@ -194,7 +202,7 @@ BOOST_AUTO_TEST_CASE(selection_needs_a_panel_and_is_the_same_on_any_ranks) {
     ResultJournal none;
     parallel::StopRequest never;
     std::int64_t opened = 0;
-    const DetectionResults results = detect(none, never, 1, opened);
+    const Detected results = detect(none, never, 1, opened);
     const study::Study& study = made_heads().inputs.study;
     campaign::TrainingRates training;
     for (const campaign::TaskWork& work : made_heads().work) {
