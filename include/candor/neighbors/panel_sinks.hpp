@@ -87,8 +87,7 @@ class PanelSinks {
             if (bits != 0) bits &= cuts_reached(cuts_of(i, w), score);
             for (; bits != 0; bits &= bits - 1) {
                 const auto q = static_cast<std::size_t>(w * word_bits + std::countr_zero(bits));
-                const std::size_t slot = slot_of(i, q);
-                const Sink& sink = sinks_[slot];
+                const Sink& sink = sinks_[slot_of(i, q)];
                 const std::int32_t position = all_.position(q, other);
                 if (position >= sink.end || position == sink.skip) continue;
                 risen |= offer(i, q, {score, static_cast<std::int32_t>(other)});
@@ -180,8 +179,7 @@ class PanelSinks {
 
     /// Keeps an entry whose score reaches the cut. @returns whether the cut has risen.
     bool offer(std::int64_t i, std::size_t q, Entry entry) {
-        const std::size_t slot = slot_of(i, q);
-        Sink& sink = sinks_[slot];
+        Sink& sink = sinks_[slot_of(i, q)];
         Entry* const entries = entries_of(sink);
         if (!sink.in_order()) {
             entries[sink.count++] = entry;
