@@ -18,10 +18,10 @@ namespace {
 
 using instruments::Counts;
 using instruments::Estimate;
+using instruments::no_estimate;
 using instruments::Replicates;
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-constexpr Estimate no_estimate{undefined, undefined, undefined, 0, false};
 
 /// D of every encoder of a task: by scored finding, and over them.
 struct Rates {

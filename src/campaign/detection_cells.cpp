@@ -19,9 +19,7 @@ using instruments::DetectionScore;
 using instruments::DetectionSummary;
 using instruments::DetectionTally;
 using instruments::Estimate;
-
-constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-constexpr Estimate no_estimate{undefined, undefined, undefined, 0, false};
+using instruments::no_estimate;
 
 /// The rows of one cell that take part.
 struct CellRows {

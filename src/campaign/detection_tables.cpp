@@ -20,9 +20,9 @@ using instruments::ByScore;
 using instruments::DetectionScore;
 using instruments::DetectionSummary;
 using instruments::Estimate;
+using instruments::no_estimate;
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-constexpr Estimate no_estimate{undefined, undefined, undefined, 0, false};
 
 constexpr std::array<const char*, 7> texts{"",
                                            "no training row is labelled",

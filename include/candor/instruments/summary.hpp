@@ -4,6 +4,7 @@
 /// each resample.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct Estimate {
     /// The interval lies wholly on one side of 1/2 (the paper's reading; makes no p-value).
     bool excludes_half() const { return low > 0.5 || high < 0.5; }
 };
+
+/// Of a statistic that is undefined.
+inline constexpr Estimate no_estimate{std::numeric_limits<double>::quiet_NaN(),
+                                      std::numeric_limits<double>::quiet_NaN(),
+                                      std::numeric_limits<double>::quiet_NaN(), 0, false};
 
 /// A statistic observed and in each resample (NaN: undefined there).
 struct Replicates {
