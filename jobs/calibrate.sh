@@ -14,8 +14,8 @@ if [[ ${1:-} == --within ]]; then
     shift 3
 fi
 candor_script=calibrate.sh
-# shellcheck source-path=SCRIPTDIR source=common.sh
-source "$jobs/common.sh"
+# shellcheck source-path=SCRIPTDIR source=common.bash
+source "$jobs/common.bash"
 while (($#)); do
     case $1 in
         --help | -h) usage && exit ;;

@@ -4,8 +4,8 @@
 #   usage: jobs/demo.sh [FOLDER]      results go to FOLDER (default: build/demo)
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source-path=SCRIPTDIR source=setup.sh
-source "$top/jobs/setup.sh"
+# shellcheck source-path=SCRIPTDIR source=setup.bash
+source "$top/jobs/setup.bash"
 
 out=${1:-$top/build/demo}
 candor=$top/build/release/candor

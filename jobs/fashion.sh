@@ -6,8 +6,8 @@
 #   CANDOR_RANKS: MPI ranks (default: one a processor)    CANDOR_TRAIN_IMAGES: training images embedded (default: 60000)
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source-path=SCRIPTDIR source=setup.sh
-source "$top/jobs/setup.sh"
+# shellcheck source-path=SCRIPTDIR source=setup.bash
+source "$top/jobs/setup.bash"
 
 out=${1:-$top/build/fashion}
 candor=$top/build/embed/candor

@@ -16,8 +16,8 @@ if [[ ${1:-} == --within ]]; then
     shift 3
 fi
 candor_script=scaling.sh
-# shellcheck source-path=SCRIPTDIR source=common.sh
-source "$jobs/common.sh"
+# shellcheck source-path=SCRIPTDIR source=common.bash
+source "$jobs/common.bash"
 while (($#)); do
     case $1 in
         --help | -h) usage && exit ;;

@@ -5,8 +5,8 @@
 # CANDOR_SITE names; jobs/site.example.env says what they are.
 set -euo pipefail
 jobs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source-path=SCRIPTDIR source=common.sh
-source "$jobs/common.sh"
+# shellcheck source-path=SCRIPTDIR source=common.bash
+source "$jobs/common.bash"
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p;}' "${BASH_SOURCE[0]}"; }
 dry='' places=() options=()
@@ -35,7 +35,7 @@ if [[ -n $site ]]; then
 elif [[ -f $jobs/site.env ]]; then
     site=$jobs/site.env
 else
-    say "no jobs/site.env and no CANDOR_SITE: taking the defaults of jobs/common.sh"
+    say "no jobs/site.env and no CANDOR_SITE: taking the defaults of jobs/common.bash"
 fi
 read_site "$jobs" "$site"
 

@@ -3,8 +3,8 @@
 #   usage: tests/run.sh [CTEST OPTIONS]      e.g. tests/run.sh -R study
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source-path=SCRIPTDIR source=../jobs/setup.sh
-source "$top/jobs/setup.sh"
+# shellcheck source-path=SCRIPTDIR source=../jobs/setup.bash
+source "$top/jobs/setup.bash"
 
 ensure_packages "${build_packages[@]}" "${test_packages[@]}"
 build_release "$top" all -DCANDOR_TESTS=ON

@@ -26,12 +26,12 @@ namespace candor::campaign {
 namespace {
 
 using instruments::Estimate;
+using instruments::no_estimate;
 using instruments::Policy;
 using instruments::SelectionCounts;
 using instruments::SelectionTally;
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-constexpr Estimate no_estimate{undefined, undefined, undefined, 0, false};
 constexpr std::int64_t few = 10;  // METHODS 4
 
 /// The heads of one dataset under all encoders: the unit that a rank counts.

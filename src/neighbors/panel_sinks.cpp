@@ -103,10 +103,7 @@ void PanelSinks::keep_near(std::int64_t i, std::size_t q, Entry entry) {
     Sink& sink = sinks_[slot_of(i, q)];
     Entry* const entries = entries_of(sink);
     if (sink.count == sink.room()) {
-        const float cut = cut_of(i, q);
-        Entry* const end = std::remove_if(entries + sink.k, entries + sink.count,
-                                          [&](const Entry& one) { return one.score < cut; });
-        sink.count = static_cast<std::int32_t>(end - entries);
+        sink.count = sink.k + keep_from(entries + sink.k, sink.count - sink.k, cut_of(i, q));
     }
     if (sink.count < sink.room()) {
         entries[sink.count++] = entry;
