@@ -286,6 +286,17 @@ void flag_head_rows(const study::Study& study, const std::vector<std::vector<stu
 
 }  // namespace
 
+std::vector<std::int64_t> FeatureAudit::dimensions(const study::Study& study) const {
+    std::map<std::string, std::int64_t> by_id;
+    for (const FeatureReport& report : reports) by_id.emplace(report.encoder, report.dimension);
+    std::vector<std::int64_t> dimensions;
+    for (const study::Encoder& encoder : study.encoders) {
+        const auto at = by_id.find(encoder.id);
+        dimensions.push_back(at == by_id.end() ? 0 : at->second);
+    }
+    return dimensions;
+}
+
 std::vector<DataError> FeatureAudit::problems(const study::Study& study) const {
     std::vector<DataError> found;
     for (const FeatureReport& r : reports) {

@@ -11,6 +11,7 @@
 #include "candor/campaign/detection_work.hpp"
 #include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
+#include "candor/campaign/memory_budget.hpp"
 #include "candor/campaign/stages.hpp"
 #include "candor/instruments/detection.hpp"
 #include "candor/instruments/discordance.hpp"
@@ -617,7 +618,7 @@ void Player::play_memory(Forecast& forecast) const {
     forecast.memory = std::max(forecast.memory, std::ranges::max(held.found) + heads);
     forecast.memory += resident_ + memory_beside_search;
     // A bound holds for every rank, whichever gets the largest census.
-    forecast.least_memory = resident_ + memory_beside_search +
+    forecast.least_memory = resident_ + memory_beside_search + memory_margin +
                             held.most(std::ranges::max(least), std::max(heads, training_least_));
 }
 

@@ -22,8 +22,8 @@
 #include "candor/campaign/head_table_mpi.hpp"
 #include "candor/campaign/head_work.hpp"
 #include "candor/campaign/heads_mpi.hpp"
-#include "candor/campaign/held_memory.hpp"
 #include "candor/campaign/inference_mpi.hpp"
+#include "candor/campaign/memory_budget.hpp"
 #include "candor/campaign/permute.hpp"
 #include "candor/campaign/record_mpi.hpp"
 #include "candor/campaign/result_tables.hpp"
@@ -120,18 +120,6 @@ void add_every_rule(study::Operator& op) {
     op.also_is_set = true;
 }
 
-/// Feature columns of each encoder of the study.
-std::vector<std::int64_t> dimensions_of(const study::Study& study, const FeatureAudit& audit) {
-    std::map<std::string, std::int64_t> by_id;
-    for (const FeatureReport& report : audit.reports) by_id.emplace(report.encoder, report.dimension);
-    std::vector<std::int64_t> dimensions;
-    for (const study::Encoder& encoder : study.encoders) {
-        const auto at = by_id.find(encoder.id);
-        dimensions.push_back(at == by_id.end() ? 0 : at->second);
-    }
-    return dimensions;
-}
-
 /// True where `output` is a finished results file of the same study and inputs, ablations likewise.
 bool holds_these_results(const std::string& output, const study::Study& study, const std::string& inputs,
                          bool ablations) {
@@ -173,60 +161,12 @@ struct Searched {
     Counted counted;
 };
 
-/// What the largest census of `work` cannot do without.
-std::int64_t least_census(const Prepared& prepared, const std::vector<TaskWork>& work,
-                          const neighbors::SearchOptions& search) {
-    const study::Study& study = prepared.inputs.study;
-    std::int64_t least = 0;
-    for (const TaskWork& one : work) {
-        std::map<std::int32_t, std::vector<neighbors::Question>> by_context;
-        for (std::size_t c = 0; c < one.cells.size(); ++c) {
-            if (!one.cells[c].scored()) continue;
-            const auto asked = questions_of(one, c);
-            auto& all = by_context[one.cells[c].context];
-            all.insert(all.end(), asked.begin(), asked.end());
-        }
-        for (const FeatureReport& report : prepared.audit.reports) {
-            const auto uses = [&](std::size_t e) { return study.encoders[e].id == report.encoder; };
-            if (std::ranges::none_of(study.tasks[one.task].encoders, uses)) continue;
-            for (const auto& [context, questions] : by_context) {
-                const auto rows = std::ssize(one.contexts[static_cast<std::size_t>(context)].rows);
-                least =
-                    std::max(least, neighbors::least_memory(rows, report.dimension, report.type == "float64",
-                                                            questions, study.op.k, search));
-            }
-        }
-    }
-    return least;
-}
-
-/// The work of a run beside its cells: what heads are trained and scored on.
-struct HeadWork {
+/// The work of a run beside its cells.
+struct FurtherWork {
     study::Study study;              ///< training_study
     std::vector<TaskWork> training;  ///< training_work
-    std::int64_t memory = 0;         ///< head_memory
+    std::vector<TaskWork> merged;    ///< of --ablations: the cells with their contexts merged
 };
-
-/// Gives the search of the cells what the budget leaves. @throws UsageError where that is not enough for the
-/// largest census of the study, for what is counted, or for its heads.
-void keep_within(const parallel::Communicator& world, const Prepared& prepared,
-                 const std::vector<TaskWork>& work, const HeadWork& heads, std::int64_t budget,
-                 neighbors::SearchOptions& search) {
-    if (budget == 0) return;
-    const std::int64_t taken = resident_bytes() + memory_beside_search;
-    const study::Study& study = prepared.inputs.study;
-    const SearchPlan plan =
-        plan_search(study, work, dimensions_of(study, prepared.audit), search, world.size());
-    const HeldMemory held = held_memory(study, work, plan, world.size());
-    const std::int64_t later = std::max(heads.memory, least_census(prepared, heads.training, search));
-    const std::int64_t most = taken + held.most(least_census(prepared, work, search), later);
-    const auto rank = static_cast<std::size_t>(world.rank());
-    search.memory = budget - taken - held.found[rank] - held.lists[rank];
-    if (budget >= most) return;
-    constexpr std::int64_t mib = std::int64_t{1} << 20;
-    throw UsageError("--memory", std::to_string(budget) + " bytes are too few: this study takes about " +
-                                     std::to_string(most / mib + 1) + "M a rank");
-}
 
 /// Searches `work`. @param study  whose operator it is. @returns what was delivered to this rank to count
 std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Prepared& prepared,
@@ -234,7 +174,7 @@ std::vector<Found> search_work_mpi(const parallel::Communicator& world, const Pr
                                    const neighbors::SearchOptions& search, const SearchWatch& watch,
                                    SearchCost& cost) {
     Earlier earlier = watch.journal.earlier_mpi(world, watch.search, watch.log);
-    const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
+    const std::vector<std::int64_t> dimensions = prepared.audit.dimensions(study);
     if (world.rank() == 0) {
         const SearchPlan whole = list_search(study, work, dimensions, search);
         SearchAgenda agenda = agenda_of(study, work, whole);
@@ -256,16 +196,16 @@ neighbors::SearchOptions search_options(const SearchJournal& journal, int thread
     return search;
 }
 
+/// @param memory  bytes of the rank; 0: as many as it likes
 Searched search_and_count_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                              const std::vector<TaskWork>& work, const HeadWork& heads,
-                              const RunOptions& options, int threads, const SearchWatch& watch,
-                              SearchCost& cost, StageClock& clock) {
+                              const std::vector<TaskWork>& work, std::int64_t memory, int threads,
+                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
     const study::Study& study = prepared.inputs.study;
     const std::string suffix = watch.search == Search::merged ? ", contexts merged" : "";
     clock.begin("search" + suffix);
     Searched searched;
     neighbors::SearchOptions search = search_options(watch.journal, threads);
-    keep_within(world, prepared, work, heads, options.memory, search);
+    if (memory > 0) search.memory = search_memory(world, {study, work, prepared.audit, search}, memory);
     searched.owned = search_work_mpi(world, prepared, study, work, search, watch, cost);
     clock.begin("permute" + suffix);
     permute(study, work, searched.owned, from_files(prepared.inputs, work), threads, watch.stop, watch.log);
@@ -274,35 +214,43 @@ Searched search_and_count_mpi(const parallel::Communicator& world, const Prepare
     return searched;
 }
 
-/// D among the rows that heads are trained on. What the budget leaves beside what is held by now is its
-/// search's, or what that cannot do without, which was looked at before anything was searched.
+/// D among the rows that heads are trained on.
 TrainingRates search_training_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                                  const HeadWork& heads, const RunOptions& options, int threads,
+                                  const FurtherWork& further, std::int64_t memory, int threads,
                                   const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
     clock.begin("search, training rows");
+    const auto& [study, training, merged] = further;
     neighbors::SearchOptions search = search_options(watch.journal, threads);
-    if (options.memory > 0) {
-        search.memory = std::max(options.memory - resident_bytes() - memory_beside_search,
-                                 least_census(prepared, heads.training, search));
-    }
-    return training_rates_mpi(
-        world, heads.study, heads.training,
-        search_work_mpi(world, prepared, heads.study, heads.training, search, watch, cost));
+    if (memory > 0) search.memory = search_memory(world, {study, training, prepared.audit, search}, memory);
+    return training_rates_mpi(world, study, training,
+                              search_work_mpi(world, prepared, study, training, search, watch, cost));
 }
 
 /// The whole study again with its contexts merged (METHODS 12.7), beside what was counted with them matched.
 /// Rank 0's table.
 store::ResultTable ablate_mpi(const parallel::Communicator& world, const Prepared& prepared,
-                              const Counted& counted, const RunOptions& options, int threads,
-                              const SearchWatch& watch, SearchCost& cost, StageClock& clock) {
+                              const std::vector<TaskWork>& merged, const Counted& counted,
+                              std::int64_t memory, int threads, const SearchWatch& watch, SearchCost& cost,
+                              StageClock& clock) {
     const study::Study& study = prepared.inputs.study;
     watch.log.detail("searching again without context match");
-    std::vector<TaskWork> merged;
-    for (const TaskWork& work : prepared.work) merged.push_back(merge_contexts(study, work));
     const Searched searched =
-        search_and_count_mpi(world, prepared, merged, {}, options, threads, watch, cost, clock);
+        search_and_count_mpi(world, prepared, merged, memory, threads, watch, cost, clock);
     if (world.rank() != 0) return {};
     return ablation_table(study, prepared.work, counted, merged, searched.counted);
+}
+
+/// Before anything is searched: whether `memory` is enough for every part of the run.
+void require_memory_for_all(const parallel::Communicator& world, const Prepared& prepared,
+                            const FurtherWork& further, std::int64_t memory, int threads,
+                            const neighbors::SearchOptions& search) {
+    const study::Study& study = prepared.inputs.study;
+    const FeatureAudit& audit = prepared.audit;
+    const std::int64_t later = std::max(
+        {head_memory(study, prepared.work, prepared.heads, audit.dimensions(study), world.size(), threads),
+         least_memory({further.study, further.training, audit, search}, world.size()),
+         least_memory({study, further.merged, audit, search}, world.size())});
+    require_memory(memory, least_memory({study, prepared.work, audit, search}, world.size(), later));
 }
 
 }  // namespace
@@ -404,13 +352,16 @@ void carry_out_mpi(const parallel::Communicator& world, const RunOptions& option
     SearchJournal& journal =
         opened.emplace(world, options.output, identity, options.block_rows, options.overwrite, log);
 
-    const std::vector<std::int64_t> dimensions = dimensions_of(study, prepared.audit);
-    HeadWork head_work{training_study(study), {}, 0};
-    head_work.training = training_work(prepared.inputs, head_work.study, prepared.work, prepared.heads);
-    head_work.memory = head_memory(study, prepared.work, prepared.heads, dimensions, world.size(), threads);
-    const Searched searched =
-        search_and_count_mpi(world, prepared, prepared.work, head_work, options, threads,
-                             {journal, Search::matched, stop, log}, record.cost, clock);
+    const std::vector<std::int64_t> dimensions = prepared.audit.dimensions(study);
+    FurtherWork further{training_study(study), {}, {}};
+    further.training = training_work(prepared.inputs, further.study, prepared.work, prepared.heads);
+    if (options.ablations)
+        for (const TaskWork& work : prepared.work) further.merged.push_back(merge_contexts(study, work));
+    if (options.memory > 0)
+        require_memory_for_all(world, prepared, further, options.memory, threads,
+                               search_options(journal, threads));
+    const Searched searched = search_and_count_mpi(world, prepared, prepared.work, options.memory, threads,
+                                                   {journal, Search::matched, stop, log}, record.cost, clock);
     const Counted& counted = searched.counted;
     warn_of_ties(study, prepared.work, counted, log);
 
@@ -437,14 +388,14 @@ void carry_out_mpi(const parallel::Communicator& world, const RunOptions& option
         detection_mpi(world, study, prepared.work, prepared.heads, recorded.scored, threads, stop, log);
     std::erase_if(recorded.trained, [](const TrainedHead& head) { return head.job.member > 0; });
     const TrainingRates training =
-        search_training_mpi(world, prepared, head_work, options, threads,
+        search_training_mpi(world, prepared, further, options.memory, threads,
                             {journal, Search::training, stop, log}, record.cost, clock);
     clock.begin("selection");
     store::ResultTable selection = selection_mpi(world, study, prepared.work, prepared.heads, recorded.scored,
                                                  training, threads, stop, log);
     store::ResultTable ablations;
     if (options.ablations)
-        ablations = ablate_mpi(world, prepared, counted, options, threads,
+        ablations = ablate_mpi(world, prepared, further.merged, counted, options.memory, threads,
                                {journal, Search::merged, stop, log}, record.cost, clock);
     // What is left takes seconds: a signal that comes now finds the study finished.
     stop.rendezvous();

@@ -103,7 +103,7 @@ SearchJournal::SearchJournal(const parallel::Communicator& world, const std::str
         const auto standing = read_identity(folder_);
         if (standing) {
             const auto differs = difference(standing->first, identity);
-            if (differs && !overwrite) {
+            if (differs && !overwrite && !journal_names(folder_).empty()) {
                 throw UsageError(folder_, "holds the unfinished work of " + *differs +
                                               "; go on with that, name another output, or give --overwrite "
                                               "to begin anew");

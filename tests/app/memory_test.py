@@ -11,7 +11,7 @@ import numpy as np
 
 from testing.program import CANDOR, errors_in, on_ranks, write_features, write_table
 
-IMAGES = 3000
+IMAGES = 1800
 STUDY = """
 [study]
 name = "memory"
@@ -19,6 +19,8 @@ name = "memory"
 negative_queries = "all"
 [bootstrap]
 resamples = 20
+[test]
+permutations = 40
 [[encoder]]
 id = "wide"
 [[encoder]]
@@ -63,8 +65,8 @@ class MemoryTest(unittest.TestCase):
         return subprocess.run(on_ranks(ranks, CANDOR, "run", study, "-o", output, "--quiet", "--threads", "1", *words),
                               cwd=self.folder, capture_output=True, text=True, timeout=300)
 
-    def refused(self, size, study="study.toml", ranks=1):
-        done = self.run_study(f"refused-{study}.h5", "--memory", size, study=study, ranks=ranks)
+    def refused(self, size, *words, study="study.toml", ranks=1):
+        done = self.run_study(f"refused-{study}.h5", *words, "--memory", size, study=study, ranks=ranks)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder, f"refused-{study}.h5")))
         return errors_in(done)[0]
@@ -80,18 +82,20 @@ class MemoryTest(unittest.TestCase):
     def test_it_is_kept_with_heads_too(self):
         self.kept_by("heads.toml")
 
-    def kept_by(self, study):
-        free = f"free-{study}.h5"
-        self.assertEqual(self.run_study(free, study=study).returncode, 0)
-        for ranks in (1, 2, 3, 5):
+    def test_it_is_kept_with_ablations_too(self):
+        self.kept_by("study.toml", "--ablations", all_ranks=(1, 3))
+
+    def kept_by(self, study, *words, all_ranks=(1, 2, 3, 5)):
+        free = f"free-{len(words)}-{study}.h5"
+        self.assertEqual(self.run_study(free, *words, study=study).returncode, 0)
+        for ranks in all_ranks:
             # Ranks that search one group together send each other what they keep, and need more.
             offered = re.fullmatch(r"candor: error: --memory: 1024 bytes are too few: this study takes about (\d+)M a rank",
-                                   self.refused("1K", study, ranks))
+                                   self.refused("1K", *words, study=study, ranks=ranks))
             self.assertIsNotNone(offered)
-            # Another process, and one of several ranks, may be some pages larger at the start.
-            limit = int(offered[1]) + 16
-            output = f"kept{ranks}-{study}.h5"
-            done = self.run_study(output, "--memory", f"{limit}M", ranks=ranks, study=study)
+            limit = int(offered[1])
+            output = f"kept{ranks}-{len(words)}-{study}.h5"
+            done = self.run_study(output, *words, "--memory", f"{limit}M", ranks=ranks, study=study)
             self.assertEqual(done.returncode, 0, done.stderr)
             same = subprocess.run(["h5diff", "--exclude-path", "/run", free, output], cwd=self.folder,
                                   capture_output=True)

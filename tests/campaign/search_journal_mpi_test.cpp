@@ -135,7 +135,14 @@ BOOST_AUTO_TEST_CASE(a_search_that_is_stopped_again_and_again_finds_the_same) {
 
 BOOST_AUTO_TEST_CASE(a_journal_is_gone_on_with_only_for_what_it_was_begun_for) {
     const SharedJournal folder;
-    { SearchJournal(world(), folder.output(), ours, 64, false, silent); }
+    // One that holds no work yet, of a run that was refused, stands in nobody's way.
+    { SearchJournal(world(), folder.output(), {"0.1", "never begun", "", false}, 64, false, silent); }
+    {
+        SearchJournal begun(world(), folder.output(), ours, 64, false, silent);
+        BOOST_TEST(!begun.goes_on());
+        begun.answered(campaign::Search::matched, 0, {}, {});
+        world().barrier();
+    }
     const auto refusal = [&](const JournalIdentity& other) -> std::string {
         try {
             SearchJournal(world(), folder.output(), other, 64, false, silent);

@@ -46,6 +46,9 @@ struct FeatureAudit {
 
     /// What the study's policies (on_missing, on_bad_row) do not allow, in order.
     std::vector<DataError> problems(const study::Study& study) const;
+
+    /// Feature columns of each encoder of the study; 0 of one that no task uses.
+    std::vector<std::int64_t> dimensions(const study::Study& study) const;
 };
 
 /// Reads every feature file a task uses once; encoders are shared over ranks. Collective; the same on every
