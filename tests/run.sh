@@ -10,4 +10,5 @@ ensure_packages "${build_packages[@]}" "${test_packages[@]}"
 build_release "$top" all -DCANDOR_TESTS=ON
 # Open MPI looks the machine's name up at every start, which takes 5 s each where no name server answers.
 export RES_OPTIONS=${RES_OPTIONS:-timeout:1 attempts:1}
-ctest --test-dir "$top/build/release" --output-on-failure -j "$(nproc)" "$@"
+# One more than there are processors: many tests wait for a launcher, or for Slurm, most of the time.
+ctest --test-dir "$top/build/release" --output-on-failure -j "$(($(nproc) + 1))" "$@"

@@ -53,6 +53,8 @@ also = ["distinct", "unequal"]
 rows = 0
 [bootstrap]
 resamples = 200
+[test]
+permutations = 40
 [[encoder]]
 id = "one"
 [[encoder]]

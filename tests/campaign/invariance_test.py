@@ -21,7 +21,7 @@ STUDIES = {
 
 # Every table has rows: heads are trained where a dataset has no splits too.
 OPTIONS = ("--ablations", "--set", "heads.split=[0.5, 0.2, 0.3]", "--set", "heads.epochs=3", "--set",
-           "heads.ensemble=2")
+           "heads.ensemble=2", "--set", "test.permutations=64")
 
 
 def datasets_of(path):

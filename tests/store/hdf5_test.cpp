@@ -138,6 +138,8 @@ BOOST_AUTO_TEST_CASE(every_layout_type_and_byte_order_gives_the_same_rows) {
                                               {{33, d}},    {{1, 1}},  {{1000, 2 * d}, {1000, 2 * d}}};
             for (Layout layout : layouts) {
                 const bool chunked = !layout.chunk.empty();
+                // A chunk a value is slow to write, and the narrow ones show what there is to see.
+                if (cols > 10 && layout.chunk == std::vector<hsize_t>{1, 1}) continue;
                 for (const bool newest : {false, true}) {
                     for (const bool filtered : {false, true}) {
                         if (filtered && !chunked) continue;
