@@ -25,6 +25,10 @@ read_site() {
     for name in CANDOR_NODES CANDOR_RANKS_PER_NODE CANDOR_THREADS; do
         [[ ${!name} =~ ^[1-9][0-9]*$ ]] || die "$name=${!name}: must be a whole number above 0"
     done
+    for name in CANDOR_TIME CANDOR_SHORT_TIME; do # as sbatch --time takes them
+        [[ ${!name} =~ ^([0-9]+-[0-9]+(:[0-9]+){0,2}|[0-9]+(:[0-9]+){0,2}|infinite|INFINITE|unlimited|UNLIMITED)$ ]] ||
+            die "$name=${!name}: must be a time of Slurm, e.g. 02:00:00 or 1-12"
+    done
     [[ $CANDOR_MAX_RESTARTS =~ ^(0|[1-9][0-9]*)$ ]] ||
         die "CANDOR_MAX_RESTARTS=$CANDOR_MAX_RESTARTS: must be a whole number"
     [[ $CANDOR_LAUNCHER =~ ^(srun|mpirun)?$ ]] || die "CANDOR_LAUNCHER=$CANDOR_LAUNCHER: must be srun or mpirun"

@@ -43,7 +43,10 @@ read_site "$jobs" "$site"
 changes=()
 for ((i = 0; i < ${#options[@]}; i++)); do
     case ${options[i]} in
-        --set) changes+=(--set "${options[i + 1]:-}") ;;
+        --set)
+            ((i + 1 < ${#options[@]})) || die "--set: needs section.key=value after it, e.g. --set operator.k=3"
+            changes+=(--set "${options[i + 1]}")
+            ;;
         --set=*) changes+=("${options[i]}") ;;
     esac
 done

@@ -88,6 +88,7 @@ void Section::texts(const std::string& key, std::vector<std::string>& value, Nee
 void Section::integer(const std::string& key, std::int64_t& value, std::int64_t least, std::int64_t most) {
     const toml::node* node = find(key);
     if (!node) return;
+    require(!node->is_floating_point(), key, "must be a whole number in digits alone, no point or exponent");
     require(node->is_integer(), key, "must be a whole number, not " + kind_of(*node));
     const std::int64_t given = node->as_integer()->get();
     require(given >= least, key,

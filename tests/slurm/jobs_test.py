@@ -108,9 +108,10 @@ class Chain(Jobs):
         self.assertIn("must be a whole number", self.submit(WDBC, self.scratch, site="CANDOR_NODES=two\n", code=2))
         self.assertIn("OUT_DIR: has an empty name", self.submit(WDBC, "", code=2))
         for setting in ("CANDOR_NODES=0", "CANDOR_THREADS=0", "CANDOR_RANKS_PER_NODE=08", "CANDOR_MAX_RESTARTS=x",
-                        "CANDOR_LAUNCHER=foo"):
+                        "CANDOR_LAUNCHER=foo", "CANDOR_TIME=tomorrow", "CANDOR_SHORT_TIME=1h"):
             self.assertIn(f"{setting}: must be",
                           self.submit(WDBC, self.scratch, "--dry-run", site=setting + "\n", code=2))
+        self.assertIn("--set: needs section.key=value", self.submit(WDBC, self.scratch, "--dry-run", "--", "--set", code=2))
         done = self.slurm.run(SUBMIT, WDBC, self.scratch, variables={"CANDOR_SITE": self.scratch})
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn("no file that can be read", done.stderr)

@@ -254,7 +254,8 @@ BOOST_AUTO_TEST_CASE(types_and_ranges_of_the_operator_and_pool) {
     refuses(sample_text("k = 0"), "f.toml: operator.k: must be at least 1, not 0");
     refuses(sample_text("k = 3000000000"), "f.toml: operator.k: must be at most 2147483647, not 3000000000");
     refuses(sample_text("k = \"5\""), "f.toml: operator.k: must be a whole number, not text");
-    refuses(sample_text("k = 5.0"), "f.toml: operator.k: must be a whole number, not a number");
+    refuses(sample_text("k = 5.0"),
+            "f.toml: operator.k: must be a whole number in digits alone, no point or exponent");
     refuses(sample_text("bank_cap = 4"),
             "f.toml: operator.bank_cap: must be 0 (no cap) or at least k = 5, not 4");
     BOOST_CHECK_EQUAL(sample("bank_cap = 5").op.bank_cap, 5);
@@ -428,6 +429,12 @@ BOOST_AUTO_TEST_CASE(overrides_are_checked_as_the_file_is) {
     refused("operator.kk=3", "--set: operator.kk: unknown key \"kk\"; did you mean \"k\"?");
     refused("operater.k=3", "--set: operater.k: unknown section \"operater\"; did you mean \"operator\"?");
     refused("operator.k=0", "--set: operator.k: must be at least 1, not 0");
+    refused("operator.k=1e9",
+            "--set: operator.k: must be a whole number in digits alone, no point or exponent");
+    refused(
+        "pool.rows=99999999999999999999",
+        "--set: pool.rows: Error while parsing decimal integer: '99999999999999999999' is not representable "
+        "in 64 bits");
     refused("operator.k=three", "--set: operator.k: must be a whole number, not text");
     refused("operator.k=3\n[heads]\nepochs=1", "--set: operator.k: must be a whole number, not text");
     refused("study.name=12", "--set: study.name: must be text in quotes, not a whole number");
