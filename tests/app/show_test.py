@@ -52,7 +52,7 @@ ACROSS = {
     "overlap_summary": {"task": str, "null": str, "tests": int, "one_empty": int, "above": int,
                         "rejected": int, "mean_delta_jaccard": float},
     "consensus": {"task": str, "level": str, "encoders": int, "blind": int, "positives": int, "share": float,
-                  "low": float, "high": float, "independent_share": float},
+                  "low": float, "high": float, "independent_share": float, "bound_low": float, "bound_high": float},
     "retention": {"task": str, "level": str, "encoder": str, "retention": float, "low": float, "high": float},
     "associations": {"task": str, "x": str, "y": str, "group": str, "n": int, "value": float, "p": float,
                      "exact_p": float},

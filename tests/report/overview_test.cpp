@@ -7,6 +7,7 @@
 
 #include "candor/base/error.hpp"
 #include "candor/report/escape.hpp"
+#include "candor/report/rate.hpp"
 
 using namespace candor;
 using namespace candor::report;
@@ -38,7 +39,8 @@ struct Maker {
         reals(overview.across.overlap_summary, {"mean_delta_jaccard"});
         texts(overview.across.consensus, {"task", "level"});
         integers(overview.across.consensus, {"encoders", "blind", "positives"});
-        reals(overview.across.consensus, {"share", "low", "high", "independent_share"});
+        reals(overview.across.consensus,
+              {"share", "low", "high", "independent_share", "bound_low", "bound_high"});
         texts(overview.across.retention, {"task", "level", "encoder"});
         reals(overview.across.retention, {"retention", "low", "high"});
         texts(overview.across.associations, {"task", "x", "y", "group"});
@@ -62,10 +64,10 @@ struct Maker {
         texts(overview.findings, {"task", "encoder", "finding"});
         integers(overview.findings,
                  {"queries", "ties", "n_boot_valid", "few_patients", "all_equal", "excludes_half"});
-        reals(overview.findings, {"d", "d_low", "d_high", "rate_mid"});
+        reals(overview.findings, {"d", "d_low", "d_high", "rate_mid", "bound_low", "bound_high"});
         texts(overview.task_rows, {"task", "encoder", "level"});
         integers(overview.task_rows, {"anchor", "excludes_half"});
-        reals(overview.task_rows, {"d", "d_low", "d_high", "rate_mid"});
+        reals(overview.task_rows, {"d", "d_low", "d_high", "rate_mid", "bound_low", "bound_high"});
         texts(overview.panels, {"task", "level", "statistic", "encoder"});
         integers(overview.panels, {"encoders"});
         reals(overview.panels, {"value", "low", "high"});
@@ -109,13 +111,14 @@ struct Maker {
     void finding(const std::string& task, const std::string& encoder, const std::string& name, double d,
                  double low, double high) {
         add(overview.findings, {task, encoder, name}, {100, 0, 1000, 0, 0, excludes_half(low, high)},
-            {d, low, high, d});
+            {d, low, high, d, NAN, NAN});
         add(overview.cells, {task, encoder, name, "site"}, {0, 0, 0}, {});
     }
     void encoder(const std::string& task, const std::string& name, bool anchor, double d, double low,
                  double high) {
-        add(overview.task_rows, {task, name, "micro"}, {anchor, excludes_half(low, high)}, {d, low, high, d});
-        add(overview.task_rows, {task, name, "macro"}, {anchor, 0}, {0.9, 0.9, 0.9, 0.9});
+        add(overview.task_rows, {task, name, "micro"}, {anchor, excludes_half(low, high)},
+            {d, low, high, d, NAN, NAN});
+        add(overview.task_rows, {task, name, "macro"}, {anchor, 0}, {0.9, 0.9, 0.9, 0.9, NAN, NAN});
     }
     void panel(const std::string& task, const std::string& statistic, const std::string& encoder,
                double value, double low, double high) {
@@ -318,10 +321,12 @@ BOOST_AUTO_TEST_CASE(warnings) {
     Maker::add(overview.exclusions, {"chest", "uncertain label excluded", "Edema"}, {3}, {});
     Maker::add(overview.exclusions, {"chest", "uncertain label excluded", "Lung Opacity"}, {4}, {});
     // Queries, ties, valid resamples, few patients, all equal, excludes half.
-    Maker::add(overview.findings, {"chest", "clip", "Rare"}, {200, 3, 990, 1, 0, 1}, {0.1, 0.1, 0.2, 0.1075});
-    Maker::add(overview.findings, {"chest", "rad-dino", "Rare"}, {200, 6, 1000, 0, 1, 1}, {0, 0, 0, 0.015});
+    Maker::add(overview.findings, {"chest", "clip", "Rare"}, {200, 3, 990, 1, 0, 1},
+               {0.1, 0.1, 0.2, 0.1075, NAN, NAN});
+    Maker::add(overview.findings, {"chest", "rad-dino", "Rare"}, {200, 6, 1000, 0, 1, 1},
+               {0, 0, 0, 0.015, 0, 0.018});
     Maker::add(overview.findings, {"chest", "inverted", "Rare"}, {200, 2, 1000, 0, 0, 1},
-               {0.1, 0.1, 0.2, 0.105});
+               {0.1, 0.1, 0.2, 0.105, NAN, NAN});
     Maker::add(overview.cells, {"chest", "clip", "Rare", "site"}, {1, 0, 0}, {});
     const std::vector<std::string> expected{
         "warning: 3 cells not scored: fewer than k candidates a side 2, no positives 1; 1 cell not scored "
@@ -408,8 +413,8 @@ BOOST_AUTO_TEST_CASE(the_panel_together_is_told_in_a_sentence_each) {
     Maker::add(across.overlap_summary, {"chest", "pooled"}, {12, 0, 11, 10}, {0.9});
     Maker::add(across.overlap_summary, {"chest", "stratified"}, {15, 3, 9, 4}, {0.061});
     Maker::add(across.overlap_summary, {"chest", "relabel"}, {12, 0, 5, 1}, {0.01});
-    Maker::add(across.consensus, {"chest", "finding"}, {4, 99, 99}, {1, 1, 1, 1});
-    Maker::add(across.consensus, {"chest", "task"}, {4, 25, 250}, {0.1, 0.07, 0.14, 0.052});
+    Maker::add(across.consensus, {"chest", "finding"}, {4, 99, 99}, {1, 1, 1, 1, NAN, NAN});
+    Maker::add(across.consensus, {"chest", "task"}, {4, 25, 250}, {0.1, 0.07, 0.14, 0.052, NAN, NAN});
     Maker::add(across.retention, {"chest", "region", "clip"}, {}, {0.2, 0.1, 0.3});
     Maker::add(across.retention, {"chest", "micro", "clip"}, {}, {0.61, 0.6, 0.62});
     Maker::add(across.retention, {"chest", "micro", "rad-dino"}, {}, {0.987, 0.98, 0.99});
@@ -461,6 +466,20 @@ BOOST_AUTO_TEST_CASE(families_without_a_task_or_a_floor) {
                        "associations: 1 of 5 rejected at q <= 0.05, t (2 undefined)\n"));
     BOOST_CHECK(text.find("blind-set overlap, pooled: 4 of 12 rejected at q <= 0.05, hypergeometric\n") !=
                 std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_share_that_no_resample_moves_is_told_with_its_bound) {
+    Maker made;
+    Maker::add(made.overview.across.consensus, {"chest", "task"}, {4, 0, 100}, {0, 0, 0, 0.01, 0, 0.036});
+    BOOST_TEST(
+        across_sentences(made.overview.across, "chest").front() ==
+        "Consensus: the majority of 4 encoders is blind to 0 of 100 positives, 0.0 [0.0, 3.6] percent; "
+        "independent encoders of the same rates would be to 1.0.");
+    Maker::add(made.overview.findings, {"chest", "clip", "Rare"}, {100, 0, 1000, 0, 1, 1},
+               {1, 1, 1, 1, 0.964, 1});
+    const Rate rate = rate_of(made.overview.findings, 0);
+    BOOST_TEST(rate.low == 0.964);
+    BOOST_TEST(rate.high == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

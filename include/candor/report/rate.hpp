@@ -20,7 +20,8 @@ struct Rate {
     bool tied = false;                          ///< `shown` counts ties half
 };
 
-/// Row `row` of a table with the columns `d`, `d_low`, `d_high`, `rate_mid` and `excludes_half`.
+/// Row `row` of a table with the columns `d`, `d_low`, `d_high`, `bound_low`, `bound_high`, `rate_mid` and
+/// `excludes_half`. The interval of a rate of 0 or 1 that no resample moves is its bound.
 /// @throws DataError where one is missing.
 Rate rate_of(const store::ResultTable& table, std::size_t row);
 
