@@ -89,6 +89,9 @@ void Section::integer(const std::string& key, std::int64_t& value, std::int64_t 
     const toml::node* node = find(key);
     if (!node) return;
     require(!node->is_floating_point(), key, "must be a whole number in digits alone, no point or exponent");
+    if (const auto* text = node->as_string())
+        throw fault(key, "must be a whole number of at most " + std::to_string(most) + ", not \"" +
+                             text->get() + '"');
     require(node->is_integer(), key, "must be a whole number, not " + kind_of(*node));
     const std::int64_t given = node->as_integer()->get();
     require(given >= least, key,

@@ -53,11 +53,8 @@ void insert_value(toml::table& section, const std::string& key, std::string_view
             return;
         }
     } catch (const toml::parse_error&) {
-        // What opens like this, or is digits alone and too long for a number, was not meant as a word.
-        constexpr std::string_view opens_a_value = "[{\"'", digits = "0123456789";
+        constexpr std::string_view opens_a_value = "[{\"'";
         if (!text.empty() && opens_a_value.find(text.front()) != std::string_view::npos) throw;
-        if (!text.empty() && text.find_first_not_of(digits, text.front() == '-') == std::string_view::npos)
-            throw;
     }
     section.insert_or_assign(key, std::string(text));
 }
