@@ -1,5 +1,6 @@
 """candor run --memory: kept on every number of ranks, by features of which most are as good as equal too."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import unittest
 import h5py
 import numpy as np
 
+from plan_test import profile_text
 from testing.program import CANDOR, errors_in, on_ranks, write_features, write_table
 
 IMAGES = 1800
@@ -51,6 +53,9 @@ class MemoryTest(unittest.TestCase):
                     ((ids[i], f"p{i}", "test", *row) for i, row in enumerate(labels)))
         for encoder, values in features.items():
             write_features(os.path.join(cls.folder, encoder + ".h5"), values.astype("f4"), ids)
+        cls.profile = os.path.join(cls.folder, "machine.toml")
+        with open(cls.profile, "w") as profile:
+            profile.write(profile_text())
         with open(os.path.join(cls.folder, "study.toml"), "w") as study:
             study.write(STUDY)
         with open(os.path.join(cls.folder, "table.csv")) as table, \
@@ -94,6 +99,14 @@ class MemoryTest(unittest.TestCase):
                                    self.refused("1K", *words, study=study, ranks=ranks))
             self.assertIsNotNone(offered)
             limit = int(offered[1])
+            if not words:
+                # What plan says is no less than what is refused: 16 MiB below what is offered, for other processes.
+                done = subprocess.run([CANDOR, "plan", study, "scaling", "--ranks", str(ranks), "--format", "json",
+                                       "--quiet", "--profile", self.profile], cwd=self.folder, capture_output=True,
+                                      text=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                planned = next(row for row in json.loads(done.stdout) if row["ranks"] == ranks)["least_memory"]
+                self.assertGreaterEqual(planned, limit - 16 << 20)
             output = f"kept{ranks}-{len(words)}-{study}.h5"
             done = self.run_study(output, *words, "--memory", f"{limit}M", ranks=ranks, study=study)
             self.assertEqual(done.returncode, 0, done.stderr)
