@@ -47,12 +47,10 @@ std::string overlap_sentence(const store::ResultTable& table, const std::string&
 std::string consensus_sentence(const store::ResultTable& table, const std::string& task) {
     for (const std::size_t i : rows_of(table, task)) {
         if (texts(table, "level")[i] != "task" || integers(table, "encoders")[i] < 2) continue;
-        const bool bounded = !std::isnan(reals(table, "bound_low")[i]);  // no resample moves the share
         return "Consensus: the majority of " + std::to_string(integers(table, "encoders")[i]) +
                " encoders is blind to " + std::to_string(integers(table, "blind")[i]) + " of " +
                counted(integers(table, "positives")[i], "positive", "positives") + ", " +
-               with_interval(reals(table, "share")[i], reals(table, bounded ? "bound_low" : "low")[i],
-                             reals(table, bounded ? "bound_high" : "high")[i]) +
+               read_share(table, i, "share", "low", "high").text() +
                " percent; independent encoders of the same rates would be to " +
                percent(reals(table, "independent_share")[i]) + ".";
     }

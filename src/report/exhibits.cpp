@@ -20,8 +20,11 @@ std::string labels_of(const ReportData& data, const std::vector<std::string>& ta
     return join_text(labels, ", ");
 }
 
-ExhibitCell rate_cell(const Rate& rate) {
-    return ExhibitCell::of(rate.shown, rate.low, rate.high);
+/// What is shown of D, as rate_of has it.
+ExhibitCell rate_cell(const store::ResultTable& table, std::size_t row) {
+    const Rate rate = rate_of(table, row);
+    return rate.tied ? ExhibitCell::of(rate.shown)
+                     : bounded_share_at(table, row, "d", "d_low", "d_high", "bound");
 }
 
 struct PanelValue {
@@ -51,11 +54,8 @@ std::string interval_note(const ReportData& data) {
 }
 
 ExhibitCell errors_at(const store::ResultTable& selection, std::size_t row, const std::string& rate) {
-    ExhibitCell cell = share_at(selection, row, rate, rate + "_low", rate + "_high");
-    const std::string bound = rate == "miss" ? "bound" : rate + "_bound";
-    cell.bound_low = reals(selection, bound + "_low")[row];
-    cell.bound_high = reals(selection, bound + "_high")[row];
-    return cell;
+    return bounded_share_at(selection, row, rate, rate + "_low", rate + "_high",
+                            rate == "miss" ? "bound" : rate + "_bound");
 }
 
 void note_bounds(Exhibit& exhibit) {
@@ -73,6 +73,14 @@ void note_bounds(Exhibit& exhibit) {
 ExhibitCell share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
                      std::string_view low, std::string_view high) {
     return ExhibitCell::of(reals(table, value)[row], reals(table, low)[row], reals(table, high)[row]);
+}
+
+ExhibitCell bounded_share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
+                             std::string_view low, std::string_view high, const std::string& bound) {
+    ExhibitCell cell = share_at(table, row, value, low, high);
+    cell.bound_low = reals(table, bound + "_low")[row];
+    cell.bound_high = reals(table, bound + "_high")[row];
+    return cell;
 }
 
 std::map<std::string, std::string> task_files(const ReportData& data) {
@@ -147,7 +155,7 @@ Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
             ". Bold is best, second best is underlined (Markdown: italic)."};
     exhibit.columns = {{"Encoder", "encoder"},
                        {"Positives", "queries", ValueKind::count},
-                       {"D", "d", ValueKind::share, true},
+                       {"D", "d", ValueKind::share, true, true},
                        {"Margin AUROC", "margin_auroc", ValueKind::share, true}};
     std::vector<Better> better{Better::lower, Better::higher};
     if (read) {
@@ -161,11 +169,10 @@ Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
     bool tied = false, unread = false;
     for (const std::string& encoder : sorted_encoders(data, task)) {
         const auto row = find_row(rows, {{"task", task}, {"encoder", encoder}, {"level", "micro"}});
-        const Rate rate = rate_of(rows, *row);
-        tied = tied || rate.tied;
+        tied = tied || rate_of(rows, *row).tied;
         std::vector<ExhibitCell> cells{
             ExhibitCell::of_text(data.encoder(encoder) + (data.is_anchor(encoder) ? " (anchor)" : "")),
-            ExhibitCell::of_count(integers(rows, "queries")[*row]), rate_cell(rate),
+            ExhibitCell::of_count(integers(rows, "queries")[*row]), rate_cell(rows, *row),
             share_at(rows, *row, "margin_auroc", "margin_auroc_low", "margin_auroc_high")};
         if (read) {
             const auto at = find_row(
@@ -188,6 +195,7 @@ Exhibit panel_exhibit(const ReportData& data, const std::string& task) {
     if (!read) exhibit.notes.push_back("This file has no heads of the task, so there is no task AUROC.");
     if (unread) exhibit.notes.push_back("A task AUROC is undefined where a finding has none.");
     if (!retained) exhibit.notes.push_back("This task has no erased features, so there is no retention.");
+    note_bounds(exhibit);
     return exhibit;
 }
 
@@ -348,9 +356,7 @@ Exhibit consensus_exhibit(const ReportData& data, const std::string& task) {
     };
     const store::ResultTable& table = data.overview.across.consensus;
     const auto add = [&](std::size_t i, const std::string& name) {
-        ExhibitCell share = share_at(table, i, "share", "low", "high");
-        share.bound_low = reals(table, "bound_low")[i];
-        share.bound_high = reals(table, "bound_high")[i];
+        const ExhibitCell share = bounded_share_at(table, i, "share", "low", "high", "bound");
         exhibit.rows.push_back({ExhibitCell::of_text(name),
                                 ExhibitCell::of_count(integers(table, "positives")[i]),
                                 ExhibitCell::of_count(integers(table, "encoders")[i]),
@@ -399,7 +405,7 @@ Exhibit rates_exhibit(const ReportData& data, const std::string& task) {
                        {"Finding", "finding"},
                        {"Positives", "queries", ValueKind::count},
                        {"Patients", "patients", ValueKind::count},
-                       {"D", "d", ValueKind::share, true},
+                       {"D", "d", ValueKind::share, true, true},
                        {"q", "q", ValueKind::probability},
                        {"Against chance", "verdict"},
                        {"Margin AUROC", "margin_auroc", ValueKind::share, true},
@@ -408,23 +414,23 @@ Exhibit rates_exhibit(const ReportData& data, const std::string& task) {
     for (const std::string& encoder : sorted_encoders(data, task)) {
         for (const std::size_t i : rows_of(table, task)) {
             if (texts(table, "encoder")[i] != encoder) continue;
-            const Rate rate = rate_of(table, i);
             tests.insert(texts(table, "test")[i]);
             std::vector<std::string> beware;
             if (integers(table, "few_patients")[i] != 0) beware.emplace_back("few patients");
             if (integers(table, "all_equal")[i] != 0) beware.emplace_back("no spread");
-            if (rate.tied) beware.emplace_back("ties");
+            if (rate_of(table, i).tied) beware.emplace_back("ties");
             exhibit.rows.push_back(
                 {ExhibitCell::of_text(data.encoder(encoder)),
                  ExhibitCell::of_text(texts(table, "finding")[i]),
                  ExhibitCell::of_count(integers(table, "queries")[i]),
-                 ExhibitCell::of_count(integers(table, "patients")[i]), rate_cell(rate),
+                 ExhibitCell::of_count(integers(table, "patients")[i]), rate_cell(table, i),
                  ExhibitCell::of(reals(table, "q")[i]), ExhibitCell::of_text(verdict(table, i)),
                  share_at(table, i, "margin_auroc", "margin_auroc_low", "margin_auroc_high"),
                  ExhibitCell::of_text(join_text(beware, ", "))});
         }
     }
     exhibit.notes.push_back("Test: " + join_text(std::vector(tests.begin(), tests.end()), ", ") + ".");
+    note_bounds(exhibit);
     return exhibit;
 }
 

@@ -51,10 +51,15 @@ std::string with_interval(double value, double low, double high) {
     return percent(value) + (std::isnan(low) ? "" : " [" + percent(low) + ", " + percent(high) + ']');
 }
 
-Missed missed(const store::ResultTable& selection, std::size_t row) {
-    const bool bounded = !std::isnan(reals(selection, "bound_low")[row]);
-    return {reals(selection, "miss")[row], reals(selection, bounded ? "bound_low" : "miss_low")[row],
-            reals(selection, bounded ? "bound_high" : "miss_high")[row]};
+ReadShare read_share(const store::ResultTable& table, std::size_t row, std::string_view value,
+                     std::string_view low, std::string_view high) {
+    const bool bounded = !std::isnan(reals(table, "bound_low")[row]);
+    return {reals(table, value)[row], reals(table, bounded ? "bound_low" : low)[row],
+            reals(table, bounded ? "bound_high" : high)[row]};
+}
+
+ReadShare missed(const store::ResultTable& selection, std::size_t row) {
+    return read_share(selection, row, "miss", "miss_low", "miss_high");
 }
 
 }  // namespace candor::report

@@ -18,6 +18,7 @@ import numpy as np
 
 from heads_test import make_study
 from testing.locales import comma_locale
+from testing.program import write_features, write_table
 from testing.scratch import InFolder
 
 CANDOR = os.environ["CANDOR"]
@@ -314,6 +315,43 @@ def in_browser(page, width, script):
                  "--window-size=1400,900", "--dump-dom", "file://" + path]
         shown = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
     return html.unescape(re.search(r"<title>(.*?)</title>", shown, re.S)[1])
+
+
+class Separated(InFolder):
+    """An encoder that sees a finding without fault: no resample moves its D, of which its bound is then told."""
+
+    def test_the_bound_stands_in_the_place_of_the_interval(self):
+        folder, random = self.folder, np.random.RandomState(8)
+        seen, unseen = random.randint(0, 2, (2, 60))
+        ids = [f"i{i}" for i in range(60)]
+        write_table(os.path.join(folder, "t.csv"), "image_id,seen,unseen",
+                    ((name, *labels) for name, *labels in zip(ids, seen, unseen)))
+        values = np.stack([seen, 1 - seen, np.zeros(60)], 1) + 0.05 * random.standard_normal((60, 3))
+        write_features(os.path.join(folder, "e.h5"), values.astype("f4"), ids)
+        with open(os.path.join(folder, "study.toml"), "w", encoding="utf-8") as f:
+            f.write('[study]\nname = "Separated"\n[bootstrap]\nresamples = 100\n[[encoder]]\nid = "e"\n'
+                    '[[dataset]]\nid = "d"\ntable = "t.csv"\nfeatures = "{encoder}.h5"\n'
+                    '[[task]]\nid = "t"\ndatasets = ["d"]\nfindings = ["seen", "unseen"]\n')
+        page, _ = run_and_report(folder, "study.toml")
+        with h5py.File(os.path.join(folder, "s.h5")) as f:
+            stored = {row["finding"].decode(): row for row in f["tables/findings"][:]}
+        with open(os.path.join(folder, "r", "tables", "rates-t.csv"), encoding="utf-8", newline="") as f:
+            rows = list(csv.DictReader(f))
+        for row in rows:  # programs get both
+            one = stored[row["finding"]]
+            for key, column in (("d", "d"), ("d_low", "d_low"), ("d_high", "d_high"), ("d_bound_low", "bound_low"),
+                                ("d_bound_high", "bound_high")):
+                np.testing.assert_equal(float(row[key] or "nan"), one[column], f"{row['finding']} {key}")
+        high = stored["seen"]["bound_high"]
+        self.assertGreater(high, 0)
+        self.assertTrue(math.isnan(stored["unseen"]["bound_high"]))
+        shown = f"0.0 [0.0, {100 * high:.1f}]"  # people get one
+        with open(os.path.join(folder, "r", "tables", "rates-t.md"), encoding="utf-8") as f:
+            text = f.read()
+        self.assertIn(shown, text)
+        self.assertIn("Clopper and Pearson", text)
+        self.assertIn(shown, page)
+        self.assertIn(shown.replace(" ", "* ", 1), candor("show", "s.h5", cwd=folder).stdout)  # the lowest
 
 
 class WithHeads(InFolder):

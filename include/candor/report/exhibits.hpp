@@ -47,6 +47,9 @@ std::string interval_note(const ReportData& data);
 /// A share whose interval is in columns of the same row.
 ExhibitCell share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
                      std::string_view low, std::string_view high);
+/// The same with the columns BOUND_low and BOUND_high.
+ExhibitCell bounded_share_at(const store::ResultTable& table, std::size_t row, std::string_view value,
+                             std::string_view low, std::string_view high, const std::string& bound);
 
 /// The share `miss` or `false_alarm` of a row of the table `selection`, with its interval and its bound.
 ExhibitCell errors_at(const store::ResultTable& selection, std::size_t row, const std::string& rate);

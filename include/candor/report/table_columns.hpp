@@ -26,12 +26,16 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
 /// "27.7 [25.1, 30.4]" of fractions, or without the interval where there is none.
 std::string with_interval(double value, double low, double high);
 
-/// The same of the share `miss` of a row of `selection`: its interval or, where every resample gives 0 or 1,
-/// the bound over patients.
-struct Missed {
+/// A share as people read it: with its interval or, where every resample gives 0 or 1, its bound over
+/// patients.
+struct ReadShare {
     double value, low, high;
     std::string text() const { return with_interval(value, low, high); }
 };
-Missed missed(const store::ResultTable& selection, std::size_t row);
+/// Of row `row`, whose bound is in `bound_low` and `bound_high`.
+ReadShare read_share(const store::ResultTable& table, std::size_t row, std::string_view value,
+                     std::string_view low, std::string_view high);
+/// The errors on positives of a row of `selection`.
+ReadShare missed(const store::ResultTable& selection, std::size_t row);
 
 }  // namespace candor::report
