@@ -1,5 +1,9 @@
 #include "candor/base/sum.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "candor/base/by_processor.hpp"
 
 namespace candor {
@@ -38,6 +42,25 @@ double dot(std::span<const float> a, std::span<const float> b) {
 }
 double dot(std::span<const double> a, std::span<const double> b) {
     return dot_of(a.data(), b.data(), a.size());
+}
+
+double norm(std::span<const float> a) {
+    return std::sqrt(dot(a, a));
+}
+
+double norm(std::span<const double> a) {
+    // Squares that are lost to underflow beside a sum as large as this are far below its last bit.
+    constexpr double least = 0x1p-900;
+    const double square = dot(a, a);
+    if (std::isfinite(square) && square >= least) return std::sqrt(square);
+    double largest = 0;
+    for (const double value : a) largest = std::max(largest, std::abs(value));
+    if (!(largest > 0) || !std::isfinite(largest)) return std::sqrt(square);
+    const int exponent = std::ilogb(largest);
+    std::vector<double> scaled(a.begin(), a.end());
+    for (double& value : scaled) value = std::scalbn(value, -exponent);
+    const std::span<const double> unit(scaled);
+    return std::scalbn(std::sqrt(dot(unit, unit)), exponent);
 }
 
 }  // namespace candor

@@ -241,7 +241,7 @@ Measuring measure(const study::Study& study, const TaskWork& work, const HeadKey
         m.test_positives += std::ssize(of.rows[1]);
     }
     m.patients = std::ssize(patients_of(work.pool, rows, sides));
-    // A head that saw no label has learnt nothing: its outputs are initial values.
+    // A head that did not see both labels has learnt nothing.
     if (std::isnan(head.loss)) return measuring;
     measuring.counters = counters_of(work.pool, rows, sides, outputs_of_test(head));
     for (const stats::PairCounter& one : measuring.counters) m.pairs += one.pairs();
@@ -395,14 +395,18 @@ std::int64_t labelled(const study::HeadSide& side, std::size_t finding) {
     return std::ssize(side.labels[finding]) - std::ranges::count(side.labels[finding], std::int8_t{-1});
 }
 
+/// Why the AUROC of a head is undefined; empty where it is not.
+std::string why_no_auroc(const Line& line) {
+    if (line.training_rows == 0) return "no training row is labelled";
+    if (line.training_positives == 0 || line.training_positives == line.training_rows)
+        return "training rows of one label alone";
+    return line.measures.pairs == 0 ? "auroc: no test pair of one context" : "";
+}
+
 /// Says what of a line is undefined.
 std::string why_not(const Line& line) {
     std::vector<std::string> reasons;
-    if (line.training_rows == 0) {
-        reasons.emplace_back("no training row is labelled");
-    } else if (line.measures.pairs == 0) {
-        reasons.emplace_back("auroc: no test pair of one context");
-    }
+    if (const std::string reason = why_no_auroc(line); !reason.empty()) reasons.push_back(reason);
     if (line.validation_positives == 0) reasons.emplace_back("threshold: no positive in validation");
     return join_text(reasons, "; ");
 }
@@ -455,8 +459,12 @@ Line sum_of(std::span<const Line> parts, const std::string& level, const instrum
     sum.measures.epochs = parts.front().measures.epochs;
     sum.measures.members = parts.front().measures.members;
     sum.measures.auroc = instruments::estimate(auroc, confidence);
-    if (std::isnan(auroc.observed))
-        sum.why_not = level == "task" ? "auroc: a finding has none" : "auroc: no test pair of one context";
+    if (std::isnan(auroc.observed)) {
+        std::set<std::string> reasons;
+        for (const Line& part : parts) reasons.insert(why_no_auroc(part));
+        sum.why_not = level == "task" ? "auroc: a finding has none"
+                                      : join_text(std::vector(reasons.begin(), reasons.end()), ", ");
+    }
     return sum;
 }
 

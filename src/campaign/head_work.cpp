@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "candor/base/error.hpp"
@@ -16,6 +17,8 @@ namespace {
 
 using instruments::HeadKind;
 
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+
 /// Outputs of so many rows are computed between two looks at whether to stop.
 constexpr std::int64_t rows_at_once = 2048;
 /// As METHODS 8 has it.
@@ -23,6 +26,11 @@ constexpr std::int64_t hidden_units = 256, padded_findings = 16;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t step) {
     return (n + step - 1) / step * step;
+}
+
+bool has_both_labels(std::span<const std::int8_t> labels) {
+    return std::ranges::find(labels, std::int8_t{0}) != labels.end() &&
+           std::ranges::find(labels, std::int8_t{1}) != labels.end();
 }
 
 /// Heads::logits by parts; nothing where it is to stop.
@@ -228,6 +236,13 @@ std::optional<HeadResult> train_head(const study::Study& study, const std::vecto
     result.asked = std::move(*asked);
     for (std::int64_t f = 0; f < heads.findings(); ++f) {
         if (stops()) return std::nullopt;
+        if (!has_both_labels(std::as_const(inputs.labels).row(f))) {
+            std::ranges::fill(result.validation.row(f), undefined);
+            std::ranges::fill(result.asked.row(f), undefined);
+            result.loss.push_back(undefined);
+            result.lipschitz.push_back(undefined);
+            continue;
+        }
         result.loss.push_back(
             instruments::mean_loss(std::as_const(*training).row(f), std::as_const(inputs.labels).row(f)));
         result.lipschitz.push_back(heads.lipschitz(f));

@@ -289,14 +289,23 @@ void put_task_level(TaskTables& tables, const study::Study& study, const TaskWor
     const study::Task& task = study.tasks[work.task];
     const Sums sums = sums_of(work, [](const study::Cell&) { return true; });
     std::vector<instruments::Replicates> micro, macro;
+    std::map<std::size_t, std::int64_t> patients;  // by finding
     for (std::size_t e = 0; e < task.encoders.size(); ++e) {
         std::vector<const FindingResult*> mine;
         std::vector<Tally> tallies;
+        std::vector<std::int64_t> of_findings;
         Tally together;
         for (const FindingResult* result : results) {
             if (result->encoder != e) continue;
             mine.push_back(result);
             tallies.push_back(result->tally);
+            const auto [at, is_new] = patients.try_emplace(result->finding);
+            if (is_new) {
+                at->second = patients_of(work, [&](const study::Cell& cell) {
+                    return std::cmp_equal(cell.finding, result->finding);
+                });
+            }
+            of_findings.push_back(at->second);
             together += result->tally;
         }
         if (mine.empty()) continue;
@@ -304,7 +313,7 @@ void put_task_level(TaskTables& tables, const study::Study& study, const TaskWor
         put_task(tables.tasks, study, work, e, "micro", mine.size(), sums,
                  instruments::summarise(together, sums.patients, confidence), mine);
         put_task(tables.tasks, study, work, e, "macro", mine.size(), sums,
-                 instruments::summarise_mean(tallies, sums.patients, confidence), mine);
+                 instruments::summarise_mean(tallies, sums.patients, of_findings, confidence), mine);
         micro.push_back(instruments::replicates(together, &Counts::rate_mid));
         std::vector<instruments::Replicates> parts;
         for (const Tally& tally : tallies) parts.push_back(instruments::replicates(tally, &Counts::rate_mid));

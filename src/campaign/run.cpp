@@ -46,7 +46,8 @@ namespace {
 /// Says what is left out, one line a task and reason, so that the warnings after it are seen.
 void tell_what_is_left_out(const Prepared& prepared, const Log& log) {
     const study::Study& study = prepared.inputs.study;
-    for (const TaskWork& work : prepared.work) {
+    for (std::size_t w = 0; w < prepared.work.size(); ++w) {
+        const TaskWork& work = prepared.work[w];
         const std::string head = "task \"" + study.tasks[work.task].id + "\": ";
         std::map<std::string, std::pair<std::int64_t, int>> by_reason;  // rows, entries
         for (const study::Exclusion& one : work.pool.exclusions) {
@@ -55,8 +56,17 @@ void tell_what_is_left_out(const Prepared& prepared, const Log& log) {
             ++entries;
         }
         for (const auto& [what, sum] : by_reason) {
-            log.info(head + std::to_string(sum.first) + " rows: " + what + "; " + std::to_string(sum.second) +
-                     (sum.second == 1 ? " entry" : " entries") + " of the table exclusions");
+            log.info(head + std::to_string(sum.first) + (sum.first == 1 ? " row: " : " rows: ") + what +
+                     "; " + std::to_string(sum.second) + (sum.second == 1 ? " entry" : " entries") +
+                     " of the table exclusions");
+        }
+        std::map<std::string, std::int64_t> headless;
+        for (const study::HeadRows& rows : prepared.heads[w]) {
+            if (!rows.why_none.empty() && !study.heads.kinds.empty()) ++headless[rows.why_none];
+        }
+        for (const auto& [why, datasets] : headless) {
+            log.info(head + "no heads in " + std::to_string(datasets) +
+                     (datasets == 1 ? " dataset: " : " datasets: ") + why);
         }
         std::int64_t skipped = 0;
         for (const study::Cell& cell : work.cells) skipped += !cell.scored();

@@ -155,7 +155,7 @@ ScoredHeads put_together(const study::Study& study, const study::HeadRows& rows,
         for (std::size_t i = 0; i < labels.size(); ++i) {
             if (labels[i] == 1) positives.push_back(outputs.validation.row(f)[i]);
         }
-        // A head that saw no label has learnt nothing: its outputs are initial values.
+        // A head that did not see both labels has learnt nothing.
         const bool learnt = !std::isnan(outputs.loss[static_cast<std::size_t>(f)]);
         const auto point =
             learnt ? instruments::operating_point(positives, study.heads.sensitivity) : std::nullopt;
@@ -165,11 +165,12 @@ ScoredHeads put_together(const study::Study& study, const study::HeadRows& rows,
     scored.ensemble = Matrix<double>(findings, tests);
     std::vector<double> z(outputs.test.size());
     for (std::int64_t f = 0; f < findings; ++f) {
+        const bool learnt = !std::isnan(outputs.loss[static_cast<std::size_t>(f)]);
         for (std::int64_t i = 0; i < tests; ++i) {
             const auto at = static_cast<std::size_t>(i);
             std::size_t member = 0;
             for (const auto& [number, outputs_of] : outputs.test) z[member++] = outputs_of.row(f)[at];
-            scored.ensemble.row(f)[at] = z.size() > 1 ? instruments::ensemble_score(z) : undefined;
+            scored.ensemble.row(f)[at] = learnt && z.size() > 1 ? instruments::ensemble_score(z) : undefined;
         }
     }
     scored.test = std::move(outputs.test.at(0));

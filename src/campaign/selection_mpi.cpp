@@ -317,14 +317,21 @@ std::string why_not(Policy policy, const instruments::SelectionSummary& summary)
     if (!summary.undefined[p]) {
         if (summary.positives == 0) return "no positive case";
         if (summary.negatives == 0) return "no negative case";
+        if (std::isnan(summary.miss[p].value)) return "a finding has no positive case";
+        if (std::isnan(summary.false_alarm[p].value)) return "a finding has no negative case";
         return std::isnan(summary.gap_closed[p].value) ? "single and oracle are equal" : "";
     }
     return policy == Policy::lowest_d ? "no cell of training rows is scored"
                                       : "validation has rows of one label alone";
 }
 
+/// Patients with positive and with negative cases, of each share that a line is the mean of.
+struct Contributing {
+    std::vector<std::int64_t> positive, negative;
+};
+
 void add_lines(const study::Study& study, Line line, std::span<const SelectionTally> findings,
-               instruments::Pooling pooling, std::vector<Line>& lines) {
+               const Contributing& patients, instruments::Pooling pooling, std::vector<Line>& lines) {
     const auto summary = instruments::summarise(findings, pooling, study.bootstrap.confidence);
     line.findings = std::ssize(findings);
     line.positives = summary.positives;
@@ -339,10 +346,10 @@ void add_lines(const study::Study& study, Line line, std::span<const SelectionTa
         line.gap_closed = summary.gap_closed[p];
         // `independent` is a product of shares, and itself no share of the patients.
         const bool share = policy != Policy::independent;
-        line.miss_bound = instruments::bound(share ? line.miss : no_estimate, line.positive_patients,
-                                             study.bootstrap.confidence);
-        line.false_alarm_bound = instruments::bound(share ? line.false_alarm : no_estimate,
-                                                    line.negative_patients, study.bootstrap.confidence);
+        line.miss_bound = instruments::bound_of_mean(share ? line.miss : no_estimate, patients.positive,
+                                                     study.bootstrap.confidence);
+        line.false_alarm_bound = instruments::bound_of_mean(share ? line.false_alarm : no_estimate,
+                                                            patients.negative, study.bootstrap.confidence);
         line.why_not = why_not(policy, summary);
         lines.push_back(line);
     }
@@ -357,6 +364,7 @@ void add_task(const study::Study& study, const TaskWork& work, std::map<std::siz
     line.encoders = std::ssize(task.encoders);
     std::vector<SelectionTally> tallies;
     Patients everyone;
+    Contributing of_findings;
     for (std::size_t f = 0; f < task.findings.size(); ++f) {
         Line of_finding = line;
         of_finding.level = "finding";
@@ -370,15 +378,19 @@ void add_task(const study::Study& study, const TaskWork& work, std::map<std::siz
         count_patients(at->second.patients, of_finding);
         everyone.merge(at->second.patients);
         tallies.push_back(std::move(at->second.tally));
-        add_lines(study, std::move(of_finding), std::span(tallies).last(1), instruments::Pooling::micro,
-                  lines);
+        of_findings.positive.push_back(of_finding.positive_patients);
+        of_findings.negative.push_back(of_finding.negative_patients);
+        const Contributing alone{{of_finding.positive_patients}, {of_finding.negative_patients}};
+        add_lines(study, std::move(of_finding), std::span(tallies).last(1), alone,
+                  instruments::Pooling::micro, lines);
     }
     if (tallies.empty()) return;
     count_patients(everyone, line);
-    for (const auto pooling : {instruments::Pooling::micro, instruments::Pooling::macro}) {
-        line.level = pooling == instruments::Pooling::micro ? "micro" : "macro";
-        add_lines(study, line, tallies, pooling, lines);
-    }
+    line.level = "micro";
+    add_lines(study, line, tallies, {{line.positive_patients}, {line.negative_patients}},
+              instruments::Pooling::micro, lines);
+    line.level = "macro";
+    add_lines(study, line, tallies, of_findings, instruments::Pooling::macro, lines);
 }
 
 }  // namespace

@@ -33,11 +33,11 @@ std::vector<double> rates_by_draw(const Tally& tally) {
 }
 
 /// What `d` leaves to fill in.
-void complete(LevelSummary& summary, const Replicates& mid, std::int64_t patients, double confidence) {
+void complete(LevelSummary& summary, const Replicates& mid, std::int64_t patients,
+              const stats::Bounds& bounds, double confidence) {
     summary.rate_mid = mid.observed;
     summary.patients = patients;
     summary.few_patients = patients < few;
-    const stats::Bounds bounds = bound(summary.d, patients, confidence);
     summary.bound_low = bounds.low;
     summary.bound_high = bounds.high;
     // A statement about chance, so ties count half: an encoder that gives every image the same features has D
@@ -98,8 +98,20 @@ Estimate estimate(const Replicates& replicates, double confidence) {
 }
 
 stats::Bounds bound(const Estimate& share, std::int64_t patients, double confidence) {
-    if (!share.all_equal || (share.value != 0 && share.value != 1)) return {undefined, undefined};
-    return stats::clopper_pearson(share.value == 0 ? 0 : patients, patients, confidence);
+    return bound_of_mean(share, {&patients, 1}, confidence);
+}
+
+stats::Bounds bound_of_mean(const Estimate& mean, std::span<const std::int64_t> patients, double confidence) {
+    if (!mean.all_equal || (mean.value != 0 && mean.value != 1)) return {undefined, undefined};
+    const auto parts = static_cast<double>(patients.size());
+    stats::Bounds bounds{0, 0};
+    for (const std::int64_t n : patients) {
+        const stats::Bounds part =
+            stats::clopper_pearson(mean.value == 0 ? 0 : n, n, 1 - (1 - confidence) / parts);
+        bounds.low += part.low / parts;
+        bounds.high += part.high / parts;
+    }
+    return bounds;
 }
 
 LevelSummary summarise(const Tally& tally, std::int64_t patients, double confidence) {
@@ -116,11 +128,13 @@ LevelSummary summarise(const Tally& tally, std::int64_t patients, double confide
     summary.margin_null =
         null_test(tally.unpermuted.margin_auroc(), values_of(tally.permuted, &Counts::margin_auroc));
     summary.draw_sd = standard_deviation(rates_by_draw(tally));
-    complete(summary, replicates(tally, &Counts::rate_mid), patients, confidence);
+    complete(summary, replicates(tally, &Counts::rate_mid), patients, bound(summary.d, patients, confidence),
+             confidence);
     return summary;
 }
 
-LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patients, double confidence) {
+LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patients,
+                            std::span<const std::int64_t> of_findings, double confidence) {
     const auto mean = [&](double (Counts::*statistic)() const) {
         std::vector<Replicates> parts;
         for (const Tally& tally : findings) parts.push_back(replicates(tally, statistic));
@@ -144,7 +158,8 @@ LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patien
             by_draw[r] += rates[r] / static_cast<double>(findings.size());
     }
     summary.draw_sd = standard_deviation(by_draw);
-    complete(summary, mean(&Counts::rate_mid), patients, confidence);
+    complete(summary, mean(&Counts::rate_mid), patients, bound_of_mean(summary.d, of_findings, confidence),
+             confidence);
     return summary;
 }
 

@@ -201,7 +201,9 @@ std::vector<std::string> selection_answers(const ReportData& data, const std::st
                                 : "its interval holds 0, so it is not told from an encoder at random.") +
                       " That it is the best was seen on these very cases, which flatters it.");
     } else {
-        out.emplace_back("No rule without labels could be judged.");
+        const auto first = row("most_confident");
+        out.push_back("No rule without labels could be judged over the findings" +
+                      (first ? ": " + texts(*table, "undefined")[*first] : std::string()) + ".");
     }
     std::int64_t fewest = -1, most = -1;
     for (const std::size_t i : rows_of(*table, task)) {

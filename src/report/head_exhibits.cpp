@@ -76,9 +76,11 @@ std::optional<Exhibit> detection_exhibit(const ReportData& data, const std::stri
     if (whole) {
         const double apart = reals(*table, "confidence_disagreement")[*whole];
         exhibit.notes.push_back(
-            "Confidence is minus the larger class probability; max logit and energy order alike (" +
-            (apart == 0 ? "the same AUROC" : "AUROCs differ by at most " + significant(apart, 2)) +
-            "). It is measured from an output of 0, threshold distance from the head's threshold.");
+            "Confidence is minus the larger class probability; max logit and energy order alike" +
+            (std::isnan(apart) ? std::string()
+             : apart == 0      ? " (the same AUROC)"
+                               : " (AUROCs differ by at most " + significant(apart, 2) + ")") +
+            ". It is measured from an output of 0, threshold distance from the head's threshold.");
         const std::int64_t without = integers(*table, "without_neighbors")[*whole];
         if (without > 0)
             exhibit.notes.push_back(

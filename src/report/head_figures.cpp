@@ -47,7 +47,7 @@ std::optional<Figure> risk_coverage(const ReportData& data, const std::string& t
         cells = integers(*table, "cells")[i];
     }
     if (risks.empty()) {
-        absent = label + ": this file has no scored errors of heads, so there are no risk-coverage curves.";
+        absent = label + ": no errors of heads are scored, so there are no risk-coverage curves.";
         return std::nullopt;
     }
     const std::string name = "risk-coverage-" + file_of(data, task);
@@ -137,7 +137,13 @@ std::optional<Figure> selection_by_policy(const ReportData& data, const std::str
                                       reals(*table, "balanced_error_high")[i]));
     }
     if (labels.empty()) {
-        absent = label + ": no head is scored under every encoder, so there is no selection among them.";
+        const auto row = table ? find_row(*table, {{"task", task}, {"level", "macro"}}) : std::nullopt;
+        absent =
+            label + (row ? ": no policy has a balanced error over the findings: " +
+                               texts(*table, "undefined")[*row] + "."
+                     : sorted_encoders(data, task).size() < 2
+                         ? ": with one encoder there is nothing to select."
+                         : ": no head is scored under every encoder, so there is no selection among them.");
         return std::nullopt;
     }
     Figure figure{

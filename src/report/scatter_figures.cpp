@@ -64,6 +64,11 @@ std::optional<Figure> against_d(const ReportData& data, const std::string& task,
     return figure;
 }
 
+bool has_heads(const ReportData& data, const std::string& task) {
+    const store::ResultTable* const heads = data.table("heads");
+    return heads && find_row(*heads, {{"task", task}, {"level", "task"}});
+}
+
 }  // namespace
 
 std::optional<Figure> retention_against_d(const ReportData& data, const std::string& task,
@@ -149,8 +154,10 @@ std::optional<Figure> retention_against_d(const ReportData& data, const std::str
 std::optional<Figure> auroc_against_d(const ReportData& data, const std::string& task, std::string& absent) {
     const auto values = head_aurocs(data, task);
     if (values.empty()) {
-        absent =
-            data.task(task).label + ": this file has no heads, so there is no task AUROC to set against D.";
+        absent = data.task(task).label +
+                 (has_heads(data, task) ? ": no AUROC of a linear head is defined, so there is none"
+                                        : ": this file has no heads, so there is no task AUROC") +
+                 " to set against D.";
         return std::nullopt;
     }
     return against_d(data, task, "auroc-" + file_of(data, task), "task AUROC", "AUROC of the linear heads, %",
@@ -183,7 +190,10 @@ std::optional<Figure> margins_against_caps(const ReportData& data, const std::st
                     texts(*heads, "finding")[i]});
     }
     if (points.rows() == 0) {
-        absent = label + ": this file has no heads, so there are no margins to set against the caps.";
+        absent =
+            label +
+            (has_heads(data, task) ? ": no head separates a discordant case" : ": this file has no heads") +
+            ", so there are no margins to set against the caps.";
         return std::nullopt;
     }
     Figure figure{

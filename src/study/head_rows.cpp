@@ -172,13 +172,20 @@ HeadRows final_head_rows(const Study& study, const Task& task, std::span<const T
     rows.validation = without_faults(study, draft.validation, validation, rows);
     fill_contexts(study, task, table, draft.dataset, pool, rows.training);
     fill_contexts(study, task, table, draft.dataset, pool, rows.validation);
-    for (std::int64_t i = 0; i < pool.rows() && std::ssize(rows.test) < study.heads.test_rows; ++i) {
+    std::int64_t over = 0;
+    for (std::int64_t i = 0; i < pool.rows(); ++i) {
         const auto p = static_cast<std::size_t>(i);
         if (static_cast<std::size_t>(pool.dataset[p]) != draft.dataset) continue;
         const auto row = static_cast<std::size_t>(pool.table_row[p].value);
         if (table.split.empty() && drawn_part(study, table, row) != Part::test) continue;
-        rows.test.emplace_back(i);
+        if (std::ssize(rows.test) < study.heads.test_rows) {
+            rows.test.emplace_back(i);
+        } else {
+            ++over;
+        }
     }
+    if (over > 0)
+        rows.exclusions.push_back({study.datasets[rows.dataset].id, "heads: row cap of test", "", over});
     if (rows.training.rows.empty()) rows.why_none = "no row is left to train on";
     return rows;
 }

@@ -13,6 +13,7 @@ from reference import candor_reference, head_results
 from reference.agreement import read_table, run_candor
 from reference.inference import interval, resample_weights
 from reference.streams import image_key
+from testing.program import write_features, write_table
 from testing.scratch import InFolder
 
 ENCODERS = {"wide": 24, "small": 5, "noise": 12}
@@ -299,6 +300,65 @@ class Heads(InFolder):
         self.assertIn("Linear heads, AUROC over findings: lowest under noise", said)
         self.assertIn("Errors of linear heads, AUROC within context: impurity at", said)
         self.assertIn("that all 3 encoders scored (macro)", said)
+
+
+class Extremes(InFolder):
+    """Heads of features at the ends of what a double holds, and of findings that training rows show one label of."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        random = np.random.default_rng(3)
+        label = random.integers(0, 2, 240)
+        split = np.array(["train", "train", "val", "test"])[np.arange(240) % 4]
+        alone = np.where(split == "train", 0, random.integers(0, 2, 240))
+        unseen = np.where(split == "train", "", alone.astype(str))
+        ids = [f"i{i}" for i in range(240)]
+        write_table(os.path.join(cls.folder, "t.csv"), "image_id,split,told,alone,unseen",
+                    zip(ids, split, label, alone, unseen))
+        values = random.normal(0, 1, (240, 12)) + label[:, None]
+        # Powers of two, which change no digit.
+        for name, exponent in (("plain", 0), ("huge", 650), ("tiny", -650)):
+            write_features(os.path.join(cls.folder, name + ".h5"), np.ldexp(values, exponent), ids)
+        with open(os.path.join(cls.folder, "s.toml"), "w", encoding="utf-8") as out:
+            out.write('[study]\nname = "Extremes"\n[pool]\nsplits = ["test"]\n[bootstrap]\nresamples = 40\n'
+                      '[heads]\nepochs = 4\nensemble = 2\n[[dataset]]\nid = "d"\ntable = "t.csv"\n'
+                      'features = "{encoder}.h5"\n' +
+                      "".join(f'[[encoder]]\nid = "{name}"\n' for name in ("plain", "huge", "tiny")) +
+                      '[[task]]\nid = "t"\ndatasets = ["d"]\nfindings = ["told", "alone", "unseen"]\n')
+        cls.path = run_candor(os.path.join(cls.folder, "s.toml"), os.path.join(cls.folder, "s.h5"))
+
+    def test_no_scale_changes_a_head(self):
+        with h5py.File(self.path) as f:
+            of = head_results.Heads(f["heads/t/d"])
+            for kind in ("z_linear", "z_hidden"):
+                for e in (1, 2):
+                    np.testing.assert_array_equal(of.of[kind][e], of.of[kind][0])
+                self.assertGreater(np.nanstd(of.of[kind][0, 0]), 0)
+            detected = read_table(f, "detection", ("level", "encoder", "dataset", "context", "finding", "score"))
+            for (level, encoder, *rest), row in detected.items():
+                if level == "cell" and encoder != "plain":
+                    plain = detected[(level, "plain", *rest)]
+                    np.testing.assert_equal(row["auroc"], plain["auroc"])
+
+    def test_one_label_teaches_nothing(self):
+        with h5py.File(self.path) as f:
+            of = head_results.Heads(f["heads/t/d"])
+            for kind in ("z_linear", "z_hidden"):
+                self.assertTrue(np.isnan(of.of[kind][:, 1:]).all())
+            table = read_table(f, "heads", ("level", "encoder", "kind", "finding"))
+            for finding, why in (("told", ""), ("alone", "training rows of one label alone"),
+                                 ("unseen", "no training row is labelled")):
+                for level in ("dataset", "finding"):
+                    for kind in ("linear", "hidden"):
+                        row = table[level, "plain", kind, finding]
+                        self.assertEqual(row["undefined"], why)
+                        self.assertEqual(math.isnan(row["auroc"]), why != "")
+                        if level == "dataset":
+                            self.assertEqual([math.isnan(row[c]) for c in ("threshold", "loss", "lipschitz")],
+                                             3 * [why != ""])
+            selection = read_table(f, "selection", ("level", "finding", "policy"))
+            self.assertEqual(selection["macro", "", "oracle"]["findings"], 1)
 
 
 class DrawnSplits(InFolder):

@@ -115,4 +115,20 @@ BOOST_AUTO_TEST_CASE(a_norm_is_accumulated_in_double) {
     BOOST_TEST(norm(std::span<const float>(tiny)) == static_cast<double>(1e-45F));
 }
 
+BOOST_AUTO_TEST_CASE(a_norm_of_doubles_is_as_exact_at_any_scale) {
+    // Powers of two are exact: the norm scales as its numbers do, to the bit.
+    std::vector<double> values;
+    for (int i = 1; i <= 700; ++i) values.push_back(std::sin(i) / i);
+    const double unit = norm(std::span<const double>(values));
+    for (const int exponent : {-1000, -700, -540, -460, -440, 300, 500, 520, 1000}) {
+        std::vector<double> scaled;
+        for (const double value : values) scaled.push_back(std::scalbn(value, exponent));
+        BOOST_TEST(norm(std::span<const double>(scaled)) == std::scalbn(unit, exponent), exponent);
+    }
+    BOOST_TEST(norm(std::span<const double>()) == 0);
+    BOOST_TEST(norm(std::span<const double>(std::vector<double>{0, 0})) == 0);
+    BOOST_TEST(std::isnan(norm(std::span<const double>(std::vector<double>{1e300, NAN}))));
+    BOOST_TEST(std::isinf(norm(std::span<const double>(std::vector<double>{1, INFINITY}))));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,7 @@
 
 using namespace candor;
 using instruments::Counts;
+using instruments::Estimate;
 using instruments::LevelSummary;
 using instruments::Replicates;
 using instruments::Tally;
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(the_macro_level_is_the_mean_over_findings_in_every_resample
         tally(rate(2, 8, 2), {1, 1}, {rate(1, 4), rate(1, 2), rate(0, 0)}),
         tally(rate(6, 8), {2, 4}, {rate(3, 4), rate(0, 4), rate(1, 1)}),
     };
-    const LevelSummary s = instruments::summarise_mean(findings, 30, 0.5);
+    const LevelSummary s = instruments::summarise_mean(findings, 30, std::vector<std::int64_t>{20, 10}, 0.5);
     BOOST_TEST(s.d.value == 0.5);
     // Resamples: (1/4 + 3/4)/2, (1/2 + 0)/2, undefined.
     BOOST_TEST(s.d.valid == 2);
@@ -166,11 +167,29 @@ BOOST_AUTO_TEST_CASE(the_macro_level_is_the_mean_over_findings_in_every_resample
     BOOST_TEST(equal(s.draw_sd, 0.25 / std::sqrt(2.0)));
     BOOST_TEST(s.patients == 30);
     // One finding alone: macro is micro.
-    const LevelSummary one = instruments::summarise_mean(std::span(findings).first(1), 30, 0.5);
+    const LevelSummary one =
+        instruments::summarise_mean(std::span(findings).first(1), 30, std::vector<std::int64_t>{30}, 0.5);
     const LevelSummary micro = instruments::summarise(findings[0], 30, 0.5);
     BOOST_TEST(one.d.value == micro.d.value);
     BOOST_TEST(one.d.low == micro.d.low);
     BOOST_TEST(one.d.valid == micro.d.valid);
+}
+
+BOOST_AUTO_TEST_CASE(the_bound_of_a_mean_is_that_of_its_parts_held_together) {
+    // None of n: Clopper and Pearson's upper end at confidence c is 1 - ((1 - c)/2)^(1/n); two parts at 95 %
+    // hold together at 97.5 % each.
+    const Estimate none{0, 0, 0, 1000, true}, all{1, 1, 1, 1000, true};
+    const std::vector<std::int64_t> patients{4, 200};
+    const double expected = (1 - std::pow(0.0125, 1.0 / 4) + 1 - std::pow(0.0125, 1.0 / 200)) / 2;
+    const stats::Bounds of_none = instruments::bound_of_mean(none, patients, 0.95);
+    BOOST_TEST(of_none.low == 0);
+    BOOST_TEST(of_none.high == expected, boost::test_tools::tolerance(1e-12));
+    const stats::Bounds of_all = instruments::bound_of_mean(all, patients, 0.95);
+    BOOST_TEST(of_all.low == 1 - expected, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(of_all.high == 1);
+    BOOST_TEST(std::isnan(instruments::bound_of_mean({0.5, 0.5, 0.5, 1000, true}, patients, 0.95).low));
+    BOOST_TEST(instruments::bound_of_mean(none, {&patients[1], 1}, 0.95).high ==
+               instruments::bound(none, 200, 0.95).high);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -92,11 +92,12 @@ def excludes_half(low, high):
     return int(high < 0.5 or low > 0.5)
 
 
-def rate_fields(d, mid, patients, confidence):
-    """Columns that every table of rates has; d and mid hold the observed value and then the resamples'."""
+def rate_fields(d, mid, patients, confidence, parts=None):
+    """Columns that every table of rates has; d and mid hold the observed value and then the resamples'. parts: of a mean,
+    the patients of each rate."""
     low, high, valid = interval(d[1:], confidence)
     # [v, v] says nothing about uncertainty: the bound over patients stands in for it.
-    same, *bounds = constant_bound(d, patients, confidence)
+    same, *bounds = constant_bound(d, parts or patients, confidence)
     # Statements about chance count ties half (METHODS 3).
     middle = mid[1:][~np.isnan(mid[1:])]
     constant = bool(len(middle) and (middle == middle[0]).all()) and mid[0] in (0.0, 1.0)
@@ -242,7 +243,7 @@ def tabulate(study, task, encoder, rule, groups, tables):
     name, confidence = task["id"], study["bootstrap"]["confidence"]
     primary = rule == study["operator"]["candidates"]
     whole = in_figures(s for group in groups.values() for s in group)
-    by_finding, levels = [], {}
+    by_finding, of_findings, levels = [], [], {}
     for finding, group in groups.items():
         for s in group:
             row, _, _ = pooled_row([s], confidence, primary)
@@ -255,6 +256,7 @@ def tabulate(study, task, encoder, rule, groups, tables):
         group = in_figures(group)
         if not group:
             continue
+        of_findings.append(patients_of(group))
         row, d, mid = pooled_row(group, confidence, primary)
         tables["rules"][name, encoder, "finding", finding, "", rule] = row
         if primary:
@@ -279,7 +281,7 @@ def tabulate(study, task, encoder, rule, groups, tables):
         **margin_row(whole, confidence)[0]}
     macro, mid, auroc, balanced, draws = (np.mean(column, axis=0) for column in zip(*by_finding))
     tables["tasks"][name, encoder, "macro"] = {
-        **plain_counts(whole), **rate_fields(macro, mid, patients_of(whole), confidence),
+        **plain_counts(whole), **rate_fields(macro, mid, patients_of(whole), confidence, of_findings),
         "findings": len(by_finding), "draw_sd": spread(draws), **margin_fields(auroc, balanced, confidence)}
     return {**levels, ("micro", ""): middle, ("macro", ""): mid}
 

@@ -280,7 +280,7 @@ def selection_rows(study, task, heads, thresholds, training_d, times):
         findings[str(finding)] = errors, rows, patients
     out = {}
 
-    def put(level, finding, rate, rows, patients):
+    def put(level, finding, rate, rows, patients, parts=None):
         for policy in POLICIES:
             single, oracle = (rate[p].mean(axis=0) for p in ("single", "oracle"))
             balanced = rate[policy].mean(axis=0)
@@ -294,7 +294,8 @@ def selection_rows(study, task, heads, thresholds, training_d, times):
                 row["n_boot_valid" if name == "miss" else name + "_valid"] = valid
             for name, side in (("miss", 1), ("false_alarm", 0)):
                 prefix = "" if name == "miss" else name + "_"
-                bound = constant_bound(rate[policy][side], len(patients[side]), study["confidence"])
+                bound = constant_bound(rate[policy][side], [len(one[side]) for one in parts or [patients]],
+                                       study["confidence"])
                 row[prefix + "all_equal"] = bound[0]
                 row[prefix + "bound_low"], row[prefix + "bound_high"] = (
                     (math.nan, math.nan) if policy == "independent" else bound[1:])
@@ -307,5 +308,5 @@ def selection_rows(study, task, heads, thresholds, training_d, times):
     put("micro", "", {p: divide(sum(e[p] for e, _, _ in findings.values()), total) for p in POLICIES}, total,
         everyone)
     put("macro", "", {p: np.mean([divide(e[p], r) for e, r, _ in findings.values()], axis=0) for p in POLICIES},
-        total, everyone)
+        total, everyone, [patients for _, _, patients in findings.values()])
     return out

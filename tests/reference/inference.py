@@ -32,12 +32,14 @@ def interval(replicates, confidence):
 
 def constant_bound(share, patients, confidence):
     """Whether no resample moves a share (observed, then the resamples'), and the bound of Clopper and Pearson over
-    patients where it is 0 or 1 then; NaN elsewhere."""
+    patients where it is 0 or 1 then; NaN elsewhere. Of a mean of shares, with the patients of each: the mean of bounds
+    that hold together."""
+    patients = np.atleast_1d(patients)
     valid = share[1:][~np.isnan(share[1:])]
     same = bool(len(valid) and (valid == valid[0]).all())
     if not same or share[0] not in (0.0, 1.0):
         return same, math.nan, math.nan
-    of_all = ((1 - confidence) / 2) ** (1 / patients)
+    of_all = np.mean(((1 - confidence) / len(patients) / 2) ** (1 / patients))
     return (True, 0.0, 1 - of_all) if share[0] == 0 else (True, of_all, 1.0)
 
 

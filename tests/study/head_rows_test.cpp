@@ -122,6 +122,8 @@ BOOST_AUTO_TEST_CASE(caps_take_the_first_in_key_order) {
     for (std::size_t i = 0; i < 30; ++i) BOOST_TEST(capped.rows.test[i].value == all.rows.test[i].value);
     BOOST_TEST(excluded(capped.rows, "row cap") == 460);
     BOOST_TEST(excluded(capped.rows, "row cap of validation") == 70);
+    BOOST_TEST(capped.rows.exclusions.back().what == "heads: row cap of test");
+    BOOST_TEST(capped.rows.exclusions.back().rows == 270);
 }
 
 BOOST_AUTO_TEST_CASE(a_table_without_splits_is_divided_by_patient) {

@@ -13,10 +13,8 @@ namespace candor {
 double dot(std::span<const float> a, std::span<const float> b);
 double dot(std::span<const double> a, std::span<const double> b);
 
-/// Euclidean norm, accumulated in double.
-template <class T>
-double norm(std::span<const T> a) {
-    return std::sqrt(dot(a, a));
-}
+/// Euclidean norm, accumulated in double; of doubles also where their squares leave its range.
+double norm(std::span<const float> a);
+double norm(std::span<const double> a);
 
 }  // namespace candor

@@ -94,8 +94,9 @@ HeadInputs read_head_inputs(EncoderFeatures& features, const study::Study& study
 
 /// What is kept of a training, one entry a finding.
 struct HeadResult {
+    // All NaN of a finding whose training rows have no label or one alone: there is nothing to be learnt.
     Matrix<double> validation, asked;  ///< findings x rows: raw outputs z
-    std::vector<double> loss;          ///< mean over the labelled training rows at the end; NaN for none
+    std::vector<double> loss;          ///< mean over the labelled training rows at the end
     std::vector<double> lipschitz;     ///< L of METHODS 3.3
     std::int64_t epochs = 0;
 };

@@ -45,6 +45,9 @@ Estimate estimate(const Replicates& replicates, double confidence);
 /// What to read beside the interval of a share that is 0, or 1, in every resample: Clopper and Pearson's
 /// bound over the patients that contribute. NaN for any other.
 stats::Bounds bound(const Estimate& share, std::int64_t patients, double confidence);
+/// The same of a mean of shares: the mean of their bounds, which hold together (Bonferroni).
+/// @param patients  of each share
+stats::Bounds bound_of_mean(const Estimate& mean, std::span<const std::int64_t> patients, double confidence);
 
 /// What a level says of discordance and of the margin classifier. Plain numbers only: it travels between
 /// ranks as bytes.
@@ -69,6 +72,8 @@ struct LevelSummary {
 LevelSummary summarise(const Tally& tally, std::int64_t patients, double confidence);
 
 /// The macro summary of several findings' tallies: means of their statistics.
-LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patients, double confidence);
+/// @param patients  contribute to some finding. @param of_findings  to each
+LevelSummary summarise_mean(std::span<const Tally> findings, std::int64_t patients,
+                            std::span<const std::int64_t> of_findings, double confidence);
 
 }  // namespace candor::instruments

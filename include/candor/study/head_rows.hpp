@@ -28,7 +28,7 @@ struct HeadRows {
     std::string why_none;     ///< why there can be no heads; empty where there are
     HeadSide training, validation;
     std::vector<PoolRow> test;  ///< of the pool, in its order
-    /// As Pool::exclusions; each `what` begins with "training: ".
+    /// As Pool::exclusions; each `what` begins with "training: ", or "heads: " of rows that are not tested.
     std::vector<Exclusion> exclusions;
 };
 
